@@ -181,7 +181,7 @@ impl Observer for WorkerCounters {
             // Does not read the clock, which would delay the job: the worker counts as asleep until
             // its first search has ended.
             Event::Wake(_) => counters.wakes.add(1),
-            Event::GuestArrived => self.line.stopwatch.lend(),
+            Event::GuestArrived => self.line.stopwatch.lend(clock),
             Event::GuestLeft => self.line.stopwatch.give_back(clock),
             Event::FruitlessWake => counters.fruitless_wakes.add(1),
             Event::Job(_) => counters.jobs_run.add(1),

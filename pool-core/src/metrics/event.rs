@@ -41,8 +41,9 @@ pub enum Event {
     FruitlessWake,
     /// A thread outside the pool has taken the place of the worker, whose own thread sleeps.
     ///
-    /// The worker is active, but its time counts as sleep until the guest first searches for jobs,
-    /// because to read a clock costs as much as the rest of a short call.
+    /// The worker is active. To read a clock costs as much as the rest of a short call. So after a
+    /// call of less than 10 microseconds, the time of the next 63 counts as sleep, until the guest
+    /// first searches for jobs.
     GuestArrived,
     /// The guest is the worker no more, whose own thread sleeps on.
     GuestLeft,

@@ -108,9 +108,15 @@ impl WorkerTimes {
     }
 }
 
-/// What a stopwatch has for its state while a guest has the place of a sleeping worker. The worker
-/// is active, and the time counts as sleep: the hand is not moved.
+/// What a stopwatch has for its state while a guest that is not timed has the place of a sleeping
+/// worker. The worker is active, and the time counts as sleep: the hand is not moved.
 const LENT: u8 = 4;
+
+/// A guest that stays for a shorter time, in nanoseconds, is not worth two looks at the clock.
+pub(super) const SHORT_STAY: u64 = 10_000;
+
+/// How many guests are not timed after one whose stay was short.
+pub(super) const UNTIMED_GUESTS: u8 = 63;
 
 /// Returns which hand of a stopwatch moves in a state.
 fn hand(state: u8) -> usize {
@@ -138,6 +144,10 @@ pub(super) struct Stopwatch {
     since: Counter,
     /// Nanoseconds in finished intervals, by state.
     totals: [Counter; 3],
+    /// How many of the next guests are not timed.
+    untimed_guests: AtomicU8,
+    /// When the last guest that was timed has come.
+    guest_since: Counter,
 }
 
 impl Stopwatch {
@@ -149,21 +159,40 @@ impl Stopwatch {
                 has_time: AtomicBool::new(false),
                 since: Counter::new(),
                 totals: [Counter::new(), Counter::new(), Counter::new()],
+                untimed_guests: AtomicU8::new(0),
+                guest_since: Counter::new(),
             }
         }
     }
 
-    /// Says that a guest has come, without a look at the clock. Only for the guest, before it uses
-    /// the worker.
-    pub(super) fn lend(&self) {
-        self.replace(WorkerState::Asleep as u8, LENT);
+    /// Says that a guest has come. Only for the guest, before it uses the worker.
+    ///
+    /// Most calls as a guest are as short as a look at the clock. So only one of many is timed, and
+    /// each one that comes after a long one.
+    pub(super) fn lend(&self, clock: Clock) {
+        // Ordering: Relaxed. Only guests access it, and they are ordered. The same holds below.
+        match self.untimed_guests.load(Ordering::Relaxed) {
+            0 => {
+                self.switch(WorkerState::Active, clock);
+                self.guest_since.set(self.since.get());
+            }
+            count => {
+                self.untimed_guests.store(count - 1, Ordering::Relaxed);
+                self.replace(WorkerState::Asleep as u8, LENT);
+            }
+        }
     }
 
     /// Says that the guest has left. Only for the guest.
     pub(super) fn give_back(&self, clock: Clock) {
-        if !self.replace(LENT, WorkerState::Asleep as u8) {
-            self.switch(WorkerState::Asleep, clock);
+        if self.replace(LENT, WorkerState::Asleep as u8) {
+            return;
         }
+        self.switch(WorkerState::Asleep, clock);
+        // Long, too, for a guest that was not timed and has searched.
+        let stay = self.since.get().saturating_sub(self.guest_since.get());
+        let untimed = if stay < SHORT_STAY { UNTIMED_GUESTS } else { 0 };
+        self.untimed_guests.store(untimed, Ordering::Relaxed);
     }
 
     /// Replaces the state by another one with the same hand. Returns whether it was this one.

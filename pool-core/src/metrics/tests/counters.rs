@@ -8,7 +8,7 @@ use std::{
 
 use super::super::{
     counter::{Counter, SplitCounter},
-    stopwatch::{Stopwatch, WorkerState, WorkerTimes},
+    stopwatch::{SHORT_STAY, Stopwatch, UNTIMED_GUESTS, WorkerState, WorkerTimes},
 };
 use crate::{Event, Observer as _, SearchEnd, WokenBy, WorkerCounters, testing::NOW};
 
@@ -122,7 +122,7 @@ fn a_worker_that_was_woken_does_not_read_the_clock() {
 
 /// A call that takes a tenth of a microsecond cannot pay for two looks at the clock.
 #[test]
-fn a_guest_is_active_and_does_not_read_the_clock() {
+fn a_guest_after_a_short_one_does_not_read_the_clock() {
     let counters = WorkerCounters::new();
     let no_clock = || unreachable!("the call would wait for the clock");
     let look = |now| {
@@ -130,13 +130,47 @@ fn a_guest_is_active_and_does_not_read_the_clock() {
         (look.state, look.times)
     };
     counters.observe(Event::Sleep, at(10));
-    for _ in 0..2 {
-        counters.observe(Event::GuestArrived, no_clock);
-        assert_eq!(look(15), (WorkerState::Active, times(0, 0, 5)));
-        counters.observe(Event::GuestLeft, no_clock);
-        assert_eq!(look(15), (WorkerState::Asleep, times(0, 0, 5)));
+    for round in 0..3 {
+        let start = 20 * round;
+        counters.observe(Event::GuestArrived, at(start + 15));
+        counters.observe(Event::GuestLeft, at(start + 20));
+        for _ in 0..UNTIMED_GUESTS {
+            counters.observe(Event::GuestArrived, no_clock);
+            let (state, now) = (look(start + 25), times(5 * (round + 1), 0, 15 * round + 10));
+            assert_eq!(state, (WorkerState::Active, now), "it counts as sleep");
+            counters.observe(Event::GuestLeft, no_clock);
+            assert_eq!(look(start + 25), (WorkerState::Asleep, now));
+        }
     }
-    // One that searches, and sleeps as the worker.
+}
+
+/// A program whose work is in calls from outside is not asleep.
+#[test]
+fn long_stays_of_guests_are_timed() {
+    let counters = WorkerCounters::new();
+    let times_at = |now| counters.snapshot(at(now)).unwrap().times;
+    counters.observe(Event::Sleep, at(0));
+    let long = SHORT_STAY;
+    for round in 0..3 {
+        let start = 2 * round * long;
+        counters.observe(Event::GuestArrived, at(start + long));
+        counters.observe(Event::GuestLeft, at(start + 2 * long));
+        let half = (round + 1) * long;
+        assert_eq!(times_at(start + 2 * long), times(half, 0, half));
+    }
+}
+
+#[test]
+fn a_guest_that_searches_is_timed_from_then_on() {
+    let counters = WorkerCounters::new();
+    let no_clock = || unreachable!("the call would wait for the clock");
+    let look = |now| {
+        let look = counters.snapshot(at(now)).unwrap();
+        (look.state, look.times)
+    };
+    counters.observe(Event::Sleep, at(10));
+    counters.observe(Event::GuestArrived, at(10));
+    counters.observe(Event::GuestLeft, at(10));
     counters.observe(Event::GuestArrived, no_clock);
     counters.observe(Event::Idle, at(20));
     assert_eq!(look(21), (WorkerState::Idle, times(0, 1, 10)));
