@@ -7,7 +7,8 @@
 //! | `turns` | the turn, which one worker has |
 //! | `system` | whether a thread waits for something outside the pool |
 //! | `explore` | a program under many schedules |
-//! | `shrink` | the fewest switches with which it fails |
+//! | `shrink` | the switches without which it does not fail |
+//! | `failed` | what the program's author is told |
 //!
 //! The turn changes when a worker begins a job ([`TurnObserver`]), and at calls of the [sleep
 //! protocol](crate::sleep::seeded::Seeded) of such a pool. Jobs, joins, scopes and latches are
@@ -15,6 +16,7 @@
 
 mod choices;
 mod explore;
+mod failed;
 mod schedule;
 mod shrink;
 mod system;
@@ -25,7 +27,8 @@ mod tests;
 
 use std::{ops::Range, sync::Arc};
 
-pub use explore::{ExploreError, Explorer, FailedProgram, explore};
+pub use explore::{Explorer, explore};
+pub use failed::{ExploreError, FailedProgram};
 use pool_core::{Clock, Event, Observer, WorkerIndex};
 pub use schedule::{NoSchedule, Schedule};
 pub(crate) use turns::{Hold, Present, Turns};

@@ -1,13 +1,16 @@
-//! A program under many schedules, and the shortest one under which it fails.
+//! A program under many schedules, and a short one under which it fails.
 
 use std::{
-    error::Error,
-    fmt,
     sync::{Arc, Mutex},
+    thread,
     time::Duration,
 };
 
-use super::{Schedule, Turns, shrink::shrink};
+use super::{
+    Schedule, Turns,
+    failed::{ExploreError, FailedProgram},
+    shrink::shrink,
+};
 use crate::{
     BuildError, JoinError, ShutdownError, ThreadPool, ThreadPoolBuilder, panics::lock,
     platform::WorkerThread, thread_pool::environment,
@@ -25,8 +28,11 @@ use crate::{
 /// [`Explorer`] has settings, and returns the failure.
 ///
 /// # Panics
-/// If the program fails. The message has the seed, the fewest switches between workers with which
-/// it fails, and the variable that repeats it.
+/// If the program fails. The message has the first seed with which it fails, the switches between
+/// workers that are left when none can be left out, and the variable that repeats it.
+///
+/// To find these, the program is run again up to 200 times. Each run that fails prints its panic,
+/// before the message that counts.
 ///
 /// # Examples
 /// A sum that forgets additions: the lock is released between the read and the write.
@@ -229,21 +235,24 @@ impl Explorer {
     /// Runs a program once.
     fn attempt(&self, schedule: Schedule, program: &Program) -> Result<Run, BuildError> {
         let turns = Turns::new(schedule, true);
-        let panicked = Arc::new(Mutex::new(None));
-        let first_panic = panicked.clone();
+        let panics = Arc::new(FirstPanic::new(turns.clone()));
+        let of_spawned_jobs = panics.clone();
         let pool = ThreadPoolBuilder::new()
             .num_threads(self.num_threads)
             .panic_handler(move |payload| {
+                of_spawned_jobs.record();
                 let error = JoinError::panicked(payload);
-                lock(&first_panic).get_or_insert(format!("in a spawned job, {error}"));
+                lock(&of_spawned_jobs.message)
+                    .get_or_insert_with(|| format!("in a spawned job, {error}"));
             })
             .with_turns(turns.clone())
             .build()?;
-        let failure = match self.run_in(&pool, &turns, program) {
-            Ok(()) => lock(&panicked).take(),
+        let failure = match self.run_in(&pool, &turns, &panics, program) {
+            Ok(()) => lock(&panics.message).take(),
             Err(failure) => Some(failure),
         };
-        let (choices, switches) = turns.record();
+        let at_panic = lock(&panics.record).take();
+        let (choices, switches) = at_panic.unwrap_or_else(|| turns.record());
         Ok(Run {
             failure,
             choices,
@@ -255,13 +264,22 @@ impl Explorer {
     ///
     /// # Errors
     /// How it has failed.
-    fn run_in(&self, pool: &ThreadPool, turns: &Turns, program: &Program) -> Result<(), String> {
+    fn run_in(
+        &self,
+        pool: &ThreadPool,
+        turns: &Turns,
+        panics: &Arc<FirstPanic>,
+        program: &Program,
+    ) -> Result<(), String> {
         let hangs = || {
             let report = turns.stuck(self.hang_after)?;
             Some(format!("no worker can go on:{report}"))
         };
-        let program = program.clone();
-        let mut job = pool.spawn_handle(move || program());
+        let (program, panics) = (program.clone(), panics.clone());
+        let mut job = pool.spawn_handle(move || {
+            let _record = RecordOnPanic(&panics);
+            program();
+        });
         while !job.wait_timeout(LOOK) {
             if let Some(report) = hangs() {
                 return Err(report);
@@ -282,155 +300,45 @@ impl Explorer {
 
 type Program = Arc<dyn Fn() + Send + Sync>;
 
+/// The first panic of a run.
+struct FirstPanic {
+    turns: Arc<Turns>,
+    /// The choices and switches until it came. After it, the workers make choices for as long as
+    /// the thread that explores does not look, which is not the same each time.
+    record: Mutex<Option<(u64, Vec<(u64, usize)>)>>,
+    /// The first one of a spawned job.
+    message: Mutex<Option<String>>,
+}
+
+impl FirstPanic {
+    fn new(turns: Arc<Turns>) -> Self {
+        Self {
+            turns,
+            record: Mutex::new(None),
+            message: Mutex::new(None),
+        }
+    }
+
+    /// Keeps what the schedule was. For the worker that has the turn.
+    fn record(&self) {
+        lock(&self.record).get_or_insert_with(|| self.turns.record());
+    }
+}
+
+struct RecordOnPanic<'r>(&'r FirstPanic);
+
+impl Drop for RecordOnPanic<'_> {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            self.0.record();
+        }
+    }
+}
+
 /// What became of a program under one schedule.
 struct Run {
     /// How it has failed.
     failure: Option<String>,
     choices: u64,
     switches: Vec<(u64, usize)>,
-}
-
-/// Why a program was not run under each schedule without failing.
-///
-/// # Examples
-/// ```
-/// use pool_std::{ExploreError, Explorer};
-///
-/// match Explorer::new().run(0..10, || assert_eq!(pool_std::join(|| 1, || 2), (1, 2))) {
-///     Ok(()) => {}
-///     Err(ExploreError::Failed(program)) => panic!("{program}"),
-///     Err(error) => panic!("it was not run: {error}"),
-/// }
-/// ```
-#[derive(Debug)]
-#[non_exhaustive]
-pub enum ExploreError {
-    /// It fails.
-    Failed(FailedProgram),
-    /// The pool could not be built.
-    Build(BuildError),
-    /// The calling thread is a worker, whose pool would wait for the exploration.
-    OnWorker,
-}
-
-impl From<BuildError> for ExploreError {
-    fn from(error: BuildError) -> Self {
-        Self::Build(error)
-    }
-}
-
-impl fmt::Display for ExploreError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Failed(failed) => failed.fmt(f),
-            Self::Build(error) => error.fmt(f),
-            Self::OnWorker => f.write_str("a worker of a pool cannot explore a program"),
-        }
-    }
-}
-
-impl Error for ExploreError {
-    fn source(&self) -> Option<&(dyn Error + 'static)> {
-        match self {
-            Self::Failed(_) | Self::OnWorker => None,
-            Self::Build(error) => Some(error),
-        }
-    }
-}
-
-/// A program that fails, and a schedule under which it does.
-///
-/// # Examples
-/// ```
-/// use pool_std::{ExploreError, Explorer};
-///
-/// let program = || assert_ne!(pool_std::join(|| 1, || 2), (1, 2), "they are equal");
-/// let Err(ExploreError::Failed(failed)) = Explorer::new().run(0..3, program) else {
-///     unreachable!("it always fails");
-/// };
-/// println!("{failed}");
-/// ```
-#[derive(Debug, Clone)]
-pub struct FailedProgram {
-    schedule: Schedule,
-    failure: String,
-    choices: u64,
-    /// How many switches the generator had made.
-    found: usize,
-    /// Whether it has failed again, if it was run again.
-    has_repeated: Option<bool>,
-}
-
-impl FailedProgram {
-    /// Returns the schedule with the fewest switches that was found.
-    ///
-    /// # Examples
-    /// ```
-    /// use pool_std::{ExploreError, Explorer};
-    ///
-    /// let program = || assert_ne!(pool_std::join(|| 1, || 2), (1, 2), "they are equal");
-    /// let Err(ExploreError::Failed(failed)) = Explorer::new().run(0..3, program) else {
-    ///     unreachable!("it always fails");
-    /// };
-    /// println!("POOL_STD_SEED={} repeats it", failed.schedule());
-    /// ```
-    #[must_use]
-    pub fn schedule(&self) -> &Schedule {
-        &self.schedule
-    }
-
-    /// Returns how the program fails: the message of the panic, or what the workers of a program
-    /// that hangs do.
-    ///
-    /// # Examples
-    /// ```
-    /// use pool_std::{ExploreError, Explorer};
-    ///
-    /// let program = || assert_ne!(pool_std::join(|| 1, || 2), (1, 2), "they are equal");
-    /// let Err(ExploreError::Failed(failed)) = Explorer::new().run(0..3, program) else {
-    ///     unreachable!("it always fails");
-    /// };
-    /// assert!(failed.failure().contains("they are equal"));
-    /// ```
-    #[must_use]
-    pub fn failure(&self) -> &str {
-        &self.failure
-    }
-
-    /// Whether the program has failed again under the schedule. If not, it depends on something
-    /// else, or [was not run again](Explorer::attempts_to_shrink).
-    ///
-    /// # Examples
-    /// ```
-    /// use pool_std::{ExploreError, Explorer};
-    ///
-    /// let program = || assert_ne!(pool_std::join(|| 1, || 2), (1, 2), "they are equal");
-    /// let Err(ExploreError::Failed(failed)) = Explorer::new().run(0..3, program) else {
-    ///     unreachable!("it always fails");
-    /// };
-    /// assert!(failed.is_repeatable());
-    /// ```
-    #[must_use]
-    pub fn is_repeatable(&self) -> bool {
-        self.has_repeated == Some(true)
-    }
-}
-
-impl fmt::Display for FailedProgram {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let seed = self.schedule.seed();
-        writeln!(f, "with the seed {seed}, {}", self.failure)?;
-        let switches = self.schedule.switches().unwrap_or_default();
-        let (fewest, found, choices) = (switches.len(), self.found, self.choices);
-        writeln!(f, "{fewest} switches, of {found}, at {choices} choices:")?;
-        for (choice, worker) in switches {
-            writeln!(f, "  at choice {choice} worker {worker} goes on")?;
-        }
-        if self.has_repeated == Some(false) {
-            f.write_str(
-                "it did not fail again under this schedule, so it depends on something else; ",
-            )?;
-        }
-        write!(f, "to repeat: POOL_STD_SEED={}", self.schedule)
-    }
 }

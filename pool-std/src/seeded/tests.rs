@@ -240,3 +240,29 @@ fn a_closure_that_helps_to_build_a_pool_spawns_on_the_adopted_thread() {
     };
     thread::spawn(build).join().unwrap();
 }
+
+/// Checks that what a failure says of its schedule does not depend on how fast the workers fall
+/// asleep after it.
+#[test]
+fn the_report_of_a_failure_repeats() {
+    let explorer = Explorer::new().attempts_to_shrink(0);
+    let report = |seed, program: fn()| match explorer.run([seed], program) {
+        Err(ExploreError::Failed(failed)) => failed.to_string(),
+        other => panic!("{other:?}"),
+    };
+    let programs: [fn(); 2] = [
+        || assert_ne!(join(|| 1, || 2), (1, 2), "they are equal"),
+        || {
+            crate::spawn(|| panic!("a spawned job"));
+            join(|| (), || ());
+        },
+    ];
+    for seed in 0..if cfg!(miri) { 1 } else { 20 } {
+        for program in programs {
+            let first = report(seed, program);
+            for _ in 0..5 {
+                assert_eq!(first, report(seed, program), "seed {seed}");
+            }
+        }
+    }
+}
