@@ -193,7 +193,8 @@ impl Actor {
                 state.trace.push((me, what));
             }
             if state.points > MOST_POINTS {
-                state.fail("the threads go on without end: each waits for another in a loop");
+                let message = state.describe_endless();
+                state.fail(&message);
             }
         }
         let switch = match switch {

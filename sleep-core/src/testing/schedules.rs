@@ -16,8 +16,8 @@ use super::schedule::{Actor, Bounds, Script, Switch, explore};
 /// Every thread sees the others' writes at once. So a fence that is missing, as that of a job which
 /// is announced as [internal](crate::Origin::Internal) and comes from outside, goes unnoticed.
 ///
-/// A thread that waits must wait by a parker, a [`point`] in a loop, or a protocol. A thread that
-/// holds a lock which another one takes must not reach such a point; the check reports that after a
+/// A thread that waits must wait by a parker, a protocol, or a [`point`] in a loop. By a parker is
+/// best: then the check knows at once when no thread can go on. A thread that holds a lock which another one takes must not reach such a point; the check reports that after a
 /// minute.
 ///
 /// # Examples
@@ -152,7 +152,23 @@ impl<T> core::fmt::Debug for Schedules<T> {
     }
 }
 
-/// Lets a check run another thread here. Does nothing on a thread that no check runs.
+/// Lets a check run another thread here. `what` is the line of this step in the schedule that a
+/// failure shows. Does nothing on a thread that no check runs.
+///
+/// # Examples
+/// ```
+/// use sleep_core::testing::{Schedules, point};
+/// use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+///
+/// Schedules::new(|| AtomicBool::new(false))
+///     .thread("poster", |is_set| is_set.store(true, Relaxed))
+///     .thread("waiter", |is_set| {
+///         while !is_set.load(Relaxed) {
+///             point("waits for the poster");
+///         }
+///     })
+///     .check();
+/// ```
 pub fn point(what: &'static str) {
     Actor::with_current(|actor| actor.reach(Switch::Point, what));
 }

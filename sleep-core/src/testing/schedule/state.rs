@@ -34,6 +34,10 @@ pub(super) struct Choice {
     pub(super) options: usize,
 }
 
+/// How many steps a failure shows at most, from its begin and from its end.
+const FIRST_STEPS: usize = 400;
+const LAST_STEPS: usize = 20;
+
 #[derive(Debug)]
 pub(super) struct State {
     pub(super) names: Vec<&'static str>,
@@ -123,10 +127,38 @@ impl State {
             return;
         }
         let mut text = format!("{message}\nthe schedule, which is the same in each run:");
-        for (actor, what) in &self.trace {
-            text += &format!("\n  {}: {what}", self.names[*actor]);
+        let steps: Vec<_> = self.trace.chunk_by(|one, next| one == next).collect();
+        let left_out = steps.len().saturating_sub(FIRST_STEPS + LAST_STEPS);
+        for (number, same) in steps.iter().enumerate() {
+            if number == FIRST_STEPS && left_out > 0 {
+                text += &format!("\n  ({left_out} more)");
+            }
+            if (FIRST_STEPS..FIRST_STEPS + left_out).contains(&number) {
+                continue;
+            }
+            let (actor, what) = same[0];
+            text += &format!("\n  {}: {what}", self.names[actor]);
+            if same.len() > 1 {
+                text += &format!(" ({} times)", same.len());
+            }
         }
         self.failure = Some(text);
+    }
+
+    /// Says which actors wait in a loop, and which are parked meanwhile.
+    pub(super) fn describe_endless(&self) -> String {
+        let mut text = String::from("the threads go on without end:");
+        for (actor, status) in self.actors.iter().enumerate() {
+            let name = self.names[actor];
+            text += &match status {
+                Status::Ended => format!(" {name} has ended;"),
+                Status::Runnable => format!(" {name} waits in a loop;"),
+                Status::Parked(_) | Status::Resting => {
+                    format!(" {name} is parked, and no thread wakes it;")
+                }
+            };
+        }
+        text
     }
 
     pub(super) fn describe_deadlock(&self) -> String {

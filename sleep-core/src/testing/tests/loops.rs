@@ -115,4 +115,28 @@ fn threads_that_wait_for_each_other_in_loops_are_reported() {
         .thread("other", wait);
     let found = failure(|| check.preemptions(0).check());
     assert!(found.contains("go on without end"), "{found}");
+    assert!(
+        found.contains("one waits in a loop; other waits in a loop"),
+        "{found}"
+    );
+    assert!(found.lines().count() < 500, "repeated steps are folded");
+}
+
+/// The thread that polls is not at fault: a wake-up of the other one is lost.
+#[test]
+#[cfg_attr(miri, ignore = "tens of thousands of points")]
+fn a_thread_that_is_parked_while_another_one_polls_is_named() {
+    let check = Schedules::new(ScheduledParker::new)
+        .thread("the sleeper", |parker| parker.park())
+        .thread("the one that polls", |_| {
+            loop {
+                point("polls");
+            }
+        });
+    let found = failure(|| check.preemptions(0).check());
+    assert!(
+        found.contains("the sleeper is parked, and no thread wakes it"),
+        "{found}"
+    );
+    assert!(found.contains("times)"), "{found}");
 }
