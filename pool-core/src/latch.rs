@@ -284,14 +284,25 @@ impl<'w, P: Platform> CountLatch<'w, P> {
     /// Returns the worker that waits, if it is one of the pool on which the jobs run and is
     /// isolated, and what it may run meanwhile.
     pub(crate) fn isolated_waiter(&self) -> Option<(WorkerIndex, Isolation)> {
+        let (waiter, awaited) = self.isolated()?;
+        // SAFETY: 1. by its lifetime the waiter outlives the latch.
+        let (_, worker) = unsafe { WorkerThread::address(waiter) };
+        Some((worker, awaited.isolation))
+    }
+
+    /// Returns what that worker waits for.
+    pub(crate) fn isolated_wait(&self) -> Option<Awaited> {
+        self.isolated().map(|(_, awaited)| awaited)
+    }
+
+    fn isolated(&self) -> Option<(*const WorkerThread<P>, Awaited)> {
         match &self.waiter {
-            CountWaiter::Worker(latch, awaited) => {
-                let is_isolated = !latch.cross && awaited.isolation != Isolation::Anything;
-                // SAFETY: 1. by its lifetime the waiter outlives the latch.
-                let worker = || unsafe { WorkerThread::address(latch.waiter) }.1;
-                is_isolated.then(|| (worker(), awaited.isolation))
+            CountWaiter::Worker(latch, awaited)
+                if !latch.cross && awaited.isolation != Isolation::Anything =>
+            {
+                Some((latch.waiter, *awaited))
             }
-            CountWaiter::Outside(_) => None,
+            CountWaiter::Worker(..) | CountWaiter::Outside(_) => None,
         }
     }
 

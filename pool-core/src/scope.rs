@@ -96,11 +96,11 @@ impl<'w, P: Platform> ScopeCore<'w, P> {
         take: &(dyn Fn() -> Option<JobRef> + Sync),
         body: impl FnOnce() -> R,
     ) -> R {
-        match owner.filter(|_| self.isolated_waiter().is_some()) {
-            Some(worker) => worker.while_scope_is_open(take, || {
+        match (owner, self.pending.isolated_wait()) {
+            (Some(worker), Some(awaited)) => worker.while_scope_is_open(take, awaited, || {
                 self.run_and_wait(owner, OutsideScopes::Innermost, body)
             }),
-            None => self.complete(owner, body),
+            _ => self.complete(owner, body),
         }
     }
 

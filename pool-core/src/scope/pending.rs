@@ -11,7 +11,7 @@ use crate::{
     primitive::{AtomicUsize, Ordering},
     registry::Registry,
     unwind::no_unwind,
-    worker::{OutsideScopes, WorkerThread},
+    worker::{Awaited, OutsideScopes, WorkerThread},
 };
 
 #[cfg(all(test, not(loom)))]
@@ -83,6 +83,11 @@ impl<'w, P: Platform> PendingJobs<'w, P> {
     #[cfg(all(test, not(loom)))]
     pub(super) fn counted(&self) -> usize {
         self.latch.pending()
+    }
+
+    /// As [`CountLatch::isolated_wait`].
+    pub(super) fn isolated_wait(&self) -> Option<Awaited> {
+        self.latch.isolated_wait()
     }
 
     /// As [`CountLatch::isolated_waiter`].

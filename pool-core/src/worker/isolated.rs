@@ -235,10 +235,11 @@ impl<P: Platform> WorkerThread<P> {
         self.open_scopes.find_job(is_looked_at, self.depth())
     }
 
-    /// Calls a closure in which a scope is open whose wait is isolated.
+    /// Calls a closure in which a scope is open whose wait, for these jobs, is isolated.
     pub(crate) fn while_scope_is_open<R>(
         &self,
         take: TakeOutside<'_>,
+        awaited: Awaited,
         closure: impl FnOnce() -> R,
     ) -> R {
         struct AnswerAtEnd<'w>(&'w LoneSleep);
@@ -252,7 +253,8 @@ impl<P: Platform> WorkerThread<P> {
         // The scope may have ended without a wait, by other workers. A call that is left would say
         // that there is work for this worker. The waits for outer scopes look before they sleep.
         let _answer = AnswerAtEnd(self.shared().lone_sleep());
-        self.open_scopes.while_open(take, self.depth(), closure)
+        self.open_scopes
+            .while_open(take, awaited.from, self.depth(), closure)
     }
 
     /// Runs a job that this worker alone may run, in an isolated wait, or a job that waits in a way
@@ -283,7 +285,8 @@ impl<P: Platform> WorkerThread<P> {
         })
     }
 
-    /// Takes the newest job of this worker's deque if it was pushed from a position on.
+    /// Takes the newest job of this worker's deque if it was pushed from a position on. It may be
+    /// older than a scope that is open.
     pub(crate) fn take_job_from(&self, from: Position) -> Option<JobRef> {
         if !self.has_pending_jobs() || self.own().next_position() == from {
             return None;
@@ -291,6 +294,8 @@ impl<P: Platform> WorkerThread<P> {
         let job = self.own().pop()?;
         // SAFETY: 1. jobs come into this deque by us alone, and it was popped just now.
         unsafe { job.popped_by_owner() };
+        // Before the job runs, which may push.
+        self.open_scopes.lower_begins(self.own().next_position());
         Some(job)
     }
 }
@@ -298,7 +303,8 @@ impl<P: Platform> WorkerThread<P> {
 /// One isolated wait of a worker.
 struct IsolatedWait<'w, P: Platform> {
     worker: &'w WorkerThread<P>,
-    /// The jobs of the subtree that are on the worker's deque begin here.
+    /// The jobs of the subtree that are on the worker's deque begin here, unless it waits for its
+    /// innermost scope, which knows.
     from: Position,
     isolation: Isolation,
     outside: OutsideScopes,
@@ -319,7 +325,7 @@ impl<P: Platform> IsolatedWait<'_, P> {
     /// Runs a job, if there is one that the worker may run.
     fn run_one(&mut self) -> bool {
         let worker = self.worker;
-        if let Some(job) = worker.take_job_from(self.from) {
+        if let Some(job) = worker.take_job_from(self.from()) {
             self.note_active(SearchEnd::Job);
             // SAFETY: 1. the queue gave it to us alone.
             unsafe { worker.run(job) };
@@ -331,9 +337,8 @@ impl<P: Platform> IsolatedWait<'_, P> {
             self.note_active(SearchEnd::Job);
             // SAFETY: 1. the queue gave it to us alone.
             unsafe { worker.run_lone_job(job, self.isolation) };
-            // Thieves may still run what this job has pushed, which is not of the subtree: a later
-            // begin leaves it out.
-            self.from = worker.own().next_position();
+            // Thieves may still run what this job has pushed, which is not of the subtree.
+            self.leave_out_older_jobs();
         } else if let Some((job, theft)) = self.steal() {
             self.note_active(SearchEnd::Job);
             // SAFETY: 1. the queue gave it to us alone.
@@ -343,6 +348,23 @@ impl<P: Platform> IsolatedWait<'_, P> {
         }
         self.rounds = 0;
         true
+    }
+
+    /// Returns the position at which the jobs of the subtree on the worker's deque begin.
+    fn from(&self) -> Position {
+        let scope = match self.outside {
+            OutsideScopes::Innermost => self.worker.open_scopes.begin_of_innermost(),
+            OutsideScopes::None | OutsideScopes::All => None,
+        };
+        scope.unwrap_or(self.from)
+    }
+
+    /// Lets the jobs of the subtree begin where the worker's deque ends.
+    fn leave_out_older_jobs(&mut self) {
+        self.from = self.worker.own().next_position();
+        if self.outside == OutsideScopes::Innermost {
+            self.worker.open_scopes.raise_begin_of_innermost(self.from);
+        }
     }
 
     /// Steals a job of the subtree.
@@ -370,7 +392,7 @@ impl<P: Platform> IsolatedWait<'_, P> {
         let stolen = self.worker.steal_if(victim, |position| {
             let job = Theft { victim, position };
             theft = Some(job);
-            self.worker.is_descendant(job, self.from)
+            self.worker.is_descendant(job, self.from())
         });
         Some((stolen.success()?, theft?))
     }

@@ -6,6 +6,8 @@
 
 use core::{cell::Cell, fmt, mem, ptr};
 
+use deque_core::Position;
+
 use crate::job::JobRef;
 
 #[cfg(test)]
@@ -23,6 +25,8 @@ pub(super) struct OpenScopes {
 struct OpenScope {
     /// Valid while the scope is in the list.
     take: TakeOutside<'static>,
+    /// Its jobs on the worker's deque begin here, or later.
+    from: Cell<Position>,
     /// How many jobs of the worker are one inside the other where it is opened.
     depth: usize,
     outer: *const Self,
@@ -55,11 +59,12 @@ impl OpenScopes {
         }
     }
 
-    /// Calls a closure while a scope is open, whose jobs are taken by `take`, in a job at this
-    /// depth.
+    /// Calls a closure while a scope is open, whose jobs are taken by `take`, and from the worker's
+    /// deque from a position on, in a job at this depth.
     pub(super) fn while_open<R>(
         &self,
         take: TakeOutside<'_>,
+        from: Position,
         depth: usize,
         closure: impl FnOnce() -> R,
     ) -> R {
@@ -67,6 +72,7 @@ impl OpenScopes {
         let scope = OpenScope {
             // SAFETY: only the lifetime changes. The list has the scope until this call ends.
             take: unsafe { mem::transmute::<TakeOutside<'_>, TakeOutside<'static>>(take) },
+            from: Cell::new(from),
             depth,
             outer,
         };
@@ -75,23 +81,46 @@ impl OpenScopes {
         closure()
     }
 
+    /// Returns the position from which on the jobs of the innermost scope are on the worker's deque.
+    pub(super) fn begin_of_innermost(&self) -> Option<Position> {
+        self.scopes().next().map(|scope| scope.from.get())
+    }
+
+    /// Says that the deque ends at this position, because an older job was popped. What is pushed
+    /// from now on takes the positions of popped jobs, and may be of any of these scopes.
+    pub(super) fn lower_begins(&self, end: Position) {
+        // An outer scope does not begin later than an inner one.
+        for scope in self.scopes() {
+            if end.is_at_or_after(scope.from.get()) {
+                break;
+            }
+            scope.from.set(end);
+        }
+    }
+
+    /// Leaves out what is on the deque before this position: the jobs of the innermost scope that
+    /// were there have been taken.
+    pub(super) fn raise_begin_of_innermost(&self, end: Position) {
+        self.scopes().take(1).for_each(|scope| scope.from.set(end));
+    }
+
+    /// Returns the scopes, the innermost one first.
+    fn scopes(&self) -> impl Iterator<Item = &OpenScope> {
+        // SAFETY: a scope is in the list while the call that has put it there runs. This thread is
+        // within that call, or has borrowed the worker from the thread that is; and no caller keeps
+        // the reference.
+        let scope_at = |scope: *const OpenScope| unsafe { scope.as_ref() };
+        core::iter::successors(scope_at(self.innermost.get()), move |scope| {
+            scope_at(scope.outer)
+        })
+    }
+
     /// Takes a job of one of the innermost scopes, of this many at most, and of those alone that
     /// the job at this depth has opened.
     pub(super) fn find_job(&self, num_scopes: usize, depth: usize) -> Option<JobRef> {
-        let mut next = self.innermost.get();
-        for _ in 0..num_scopes {
-            // SAFETY: a scope is in the list while the call that has put it there runs. This thread
-            // is within that call, or has borrowed the worker from the thread that is.
-            let scope = unsafe { next.as_ref() }?;
-            if scope.depth < depth {
-                return None;
-            }
-            if let Some(job) = (scope.take)() {
-                return Some(job);
-            }
-            next = scope.outer;
-        }
-        None
+        let is_own = |scope: &&OpenScope| scope.depth >= depth;
+        let mut scopes = self.scopes().take(num_scopes).take_while(is_own);
+        scopes.find_map(|scope| (scope.take)())
     }
 }
 

@@ -13,6 +13,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+mod bodies;
 mod loans;
 mod nesting;
 mod outside;
