@@ -282,12 +282,11 @@ impl<'w, P: Platform> CountLatch<'w, P> {
     }
 
     /// Returns the worker that waits, if it is one of the pool on which the jobs run and is
-    /// isolated, and what it may run meanwhile.
-    pub(crate) fn isolated_waiter(&self) -> Option<(WorkerIndex, Isolation)> {
-        let (waiter, awaited) = self.isolated()?;
+    /// isolated.
+    pub(crate) fn isolated_waiter(&self) -> Option<WorkerIndex> {
+        let (waiter, _) = self.isolated()?;
         // SAFETY: 1. by its lifetime the waiter outlives the latch.
-        let (_, worker) = unsafe { WorkerThread::address(waiter) };
-        Some((worker, awaited.isolation))
+        Some(unsafe { WorkerThread::address(waiter) }.1)
     }
 
     /// Returns what that worker waits for.

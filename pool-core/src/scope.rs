@@ -105,9 +105,9 @@ impl<'w, P: Platform> ScopeCore<'w, P> {
     }
 
     /// Returns the worker that waits for this scope if it runs only the scope's jobs meanwhile, and
-    /// what descends from them, and says what it may run. A job that no worker queues comes to it
-    /// by [`complete_taking`](Self::complete_taking), and not by the pool's injector.
-    pub fn isolated_waiter(&self) -> Option<(WorkerIndex, Isolation)> {
+    /// what descends from them. A job that no worker queues comes to it by
+    /// [`complete_taking`](Self::complete_taking), and not by the pool's injector.
+    pub fn isolated_waiter(&self) -> Option<WorkerIndex> {
         self.pending.isolated_waiter()
     }
 
@@ -124,6 +124,21 @@ impl<'w, P: Platform> ScopeCore<'w, P> {
     #[inline]
     pub fn add_jobs(&self, worker: Option<&WorkerThread<P>>, count: usize) {
         self.pending.add(worker, count);
+    }
+
+    /// Runs the body of a job, which may run no more while it waits than the job may that has
+    /// opened the scope. Keeps its panic.
+    ///
+    /// A thief inherits that from the worker that has pushed the job, as long as that one runs the
+    /// job that has spawned it. The job may be begun later, or may have come another way.
+    #[inline]
+    pub fn run_job(&self, body: impl FnOnce()) {
+        let mut body = Some(body);
+        let mut run = || self.catch(body.take().expect("it is run once"));
+        match self.pending.isolation() {
+            Isolation::Anything => _ = run(),
+            isolation => isolate::<P>(isolation, &mut || _ = run()),
+        }
     }
 
     /// Runs a closure, the body of the scope or of a job. Keeps its panic.
@@ -160,6 +175,17 @@ impl<'w, P: Platform> ScopeCore<'w, P> {
         // SAFETY: 1. the scope waits, and so lives, until this job is removed; this is the only
         // call for it; 2. is obligation 2.
         unsafe { PendingJobs::remove(&raw const (*this).pending) };
+    }
+}
+
+/// Calls a closure on this thread, which is a worker that may run no more than this, or will not
+/// during the call.
+#[cold]
+fn isolate<P: Platform>(isolation: Isolation, closure: &mut dyn FnMut()) {
+    // SAFETY: 1. the thread stays the worker until the closure returns.
+    match unsafe { WorkerThread::<P>::current() } {
+        Some(worker) if worker.isolation_of_job() < isolation => worker.isolate(isolation, closure),
+        _ => closure(),
     }
 }
 

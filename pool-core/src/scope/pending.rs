@@ -46,6 +46,8 @@ pub(super) struct PendingJobs<'w, P: Platform> {
     /// The address of the scope's worker, or [`NO_OWNER`]. All workers read it, and none writes
     /// it.
     owner: usize,
+    /// What a worker that runs a job of the scope may run while it waits. Read as `owner` is.
+    isolation: Isolation,
     gap: Gap,
     /// Other workers write it.
     latch: CountLatch<'w, P>,
@@ -67,6 +69,7 @@ impl<'w, P: Platform> PendingJobs<'w, P> {
         let local = owner.filter(|owner| core::ptr::eq(owner.registry(), registry));
         Self {
             owner: local.map_or(NO_OWNER, address),
+            isolation: local.map_or(Isolation::Anything, WorkerThread::isolation_of_job),
             gap: Gap::uninit(),
             latch: CountLatch::new(owner, registry),
             second_gap: Gap::uninit(),
@@ -85,13 +88,20 @@ impl<'w, P: Platform> PendingJobs<'w, P> {
         self.latch.pending()
     }
 
+    /// Returns what a worker that runs a job of the scope may run while it waits: what the job may
+    /// that has opened the scope.
+    #[inline]
+    pub(super) fn isolation(&self) -> Isolation {
+        self.isolation
+    }
+
     /// As [`CountLatch::isolated_wait`].
     pub(super) fn isolated_wait(&self) -> Option<Awaited> {
         self.latch.isolated_wait()
     }
 
     /// As [`CountLatch::isolated_waiter`].
-    pub(super) fn isolated_waiter(&self) -> Option<(WorkerIndex, Isolation)> {
+    pub(super) fn isolated_waiter(&self) -> Option<WorkerIndex> {
         self.latch.isolated_waiter()
     }
 

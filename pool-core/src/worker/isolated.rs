@@ -339,10 +339,10 @@ impl<P: Platform> IsolatedWait<'_, P> {
             unsafe { worker.run_lone_job(job, self.isolation) };
             // Thieves may still run what this job has pushed, which is not of the subtree.
             self.leave_out_older_jobs();
-        } else if let Some((job, theft)) = self.steal() {
+        } else if let Some((job, theft, isolation)) = self.steal() {
             self.note_active(SearchEnd::Job);
             // SAFETY: 1. the queue gave it to us alone.
-            worker.with_lineage(Some(theft), self.isolation, || unsafe { worker.run(job) });
+            worker.with_lineage(Some(theft), isolation, || unsafe { worker.run(job) });
         } else {
             return false;
         }
@@ -368,7 +368,7 @@ impl<P: Platform> IsolatedWait<'_, P> {
     }
 
     /// Steals a job of the subtree.
-    fn steal(&self) -> Option<(JobRef, Theft)> {
+    fn steal(&self) -> Option<(JobRef, Theft, Isolation)> {
         if self.isolation == Isolation::Nothing {
             return None;
         }
@@ -387,14 +387,17 @@ impl<P: Platform> IsolatedWait<'_, P> {
     }
 
     /// Steals a job of the subtree from this worker.
-    fn steal_from(&self, victim: usize) -> Option<(JobRef, Theft)> {
+    fn steal_from(&self, victim: usize) -> Option<(JobRef, Theft, Isolation)> {
+        let lineage = self.worker.registry().workers()[victim].lineage();
         let mut theft = None;
         let stolen = self.worker.steal_if(victim, |position| {
             let job = Theft { victim, position };
-            theft = Some(job);
+            // The job may be isolated more than this wait.
+            theft = Some((job, self.isolation.max(lineage.isolation())));
             self.worker.is_descendant(job, self.from())
         });
-        Some((stolen.success()?, theft?))
+        let (theft, isolation) = theft?;
+        Some((stolen.success()?, theft, isolation))
     }
 
     /// Lets a moment pass, or sleeps until the latch is set or there is a job for this worker

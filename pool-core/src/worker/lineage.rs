@@ -202,13 +202,23 @@ impl<P: Platform> WorkerThread<P> {
         });
     }
 
+    /// Returns what this worker, and those that run jobs of the job that it runs, may run while they
+    /// wait.
+    pub(crate) fn isolation_of_job(&self) -> Isolation {
+        if self.can_isolate() {
+            self.shared().lineage().isolation()
+        } else {
+            Isolation::Anything
+        }
+    }
+
     /// Returns what this worker may run while it waits now.
     pub fn isolation(&self) -> Isolation {
         if !self.can_isolate() {
             return Isolation::Anything;
         }
         let ambient = P::isolation(self.registry(), self.depth());
-        self.shared().lineage().isolation().max(ambient)
+        self.isolation_of_job().max(ambient)
     }
 
     /// Runs a closure in which this worker, and those that steal jobs of the closure, may run only

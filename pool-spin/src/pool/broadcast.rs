@@ -2,7 +2,7 @@
 
 use core::{cell::UnsafeCell, ptr::NonNull};
 
-use pool_core::{CountLatch, Job, JobHeader, JobRef, Latch, Registry, WorkerThread};
+use pool_core::{CountLatch, Isolation, Job, JobHeader, JobRef, Latch, Registry, WorkerThread};
 
 use super::{SpinPool, arena::JobNode, platform::run, system::System, worker::Worker};
 use crate::primitive::{AtomicBool, Ordering, spin_loop};
@@ -40,7 +40,9 @@ impl<S: System> SpinPool<S> {
         // leave.
         let owner = unsafe { WorkerThread::current() };
         let done = CountLatch::new(owner, registry);
-        let mut jobs = S::per_core(|_| BroadcastJob::new(&closure, &done));
+        let caller = owner.filter(|owner| core::ptr::eq(owner.registry(), registry));
+        let isolation = caller.map_or(Isolation::Anything, WorkerThread::isolation);
+        let mut jobs = S::per_core(|_| BroadcastJob::new(&closure, isolation, &done));
         // This frame must not be left while others have jobs in it.
         run(|| send(registry, jobs.as_ref(), &done));
         // SAFETY: 1. The latch is alive until `wait` returns. 2. This is for the job that a new
@@ -104,16 +106,23 @@ struct BroadcastJob<'a, S: System, R> {
     header: JobHeader,
     node: UnsafeCell<JobNode>,
     closure: &'a (dyn Fn(Worker<'_, S>) -> R + Sync),
+    /// What the caller may run while it waits, and so this job.
+    isolation: Isolation,
     result: UnsafeCell<Option<R>>,
     done: *const CountLatch<'a, S>,
 }
 
 impl<'a, S: System, R: Send> BroadcastJob<'a, S, R> {
-    fn new(closure: &'a (dyn Fn(Worker<'_, S>) -> R + Sync), done: &CountLatch<'a, S>) -> Self {
+    fn new(
+        closure: &'a (dyn Fn(Worker<'_, S>) -> R + Sync),
+        isolation: Isolation,
+        done: &CountLatch<'a, S>,
+    ) -> Self {
         Self {
             header: JobHeader::new::<Self>(),
             node: UnsafeCell::new(JobNode::new(None)),
             closure,
+            isolation,
             result: UnsafeCell::new(None),
             done,
         }
@@ -130,7 +139,8 @@ unsafe impl<S: System, R: Send> Job for BroadcastJob<'_, S, R> {
         // other thread touches its result until then. `Latch::set`: 1. `broadcast` waits for the
         // latch. 2. `send` has counted this job. 3. Pools are statics.
         unsafe {
-            *(*this).result.get() = Some(run(|| ((*this).closure)(Worker(worker))));
+            let call = || ((*this).closure)(Worker(worker));
+            *(*this).result.get() = Some(run(|| worker.isolate((*this).isolation, call)));
             Latch::set((*this).done);
         }
     }

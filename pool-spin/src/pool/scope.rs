@@ -65,8 +65,9 @@ impl<'scope, S: System> Scope<'scope, S> {
     /// of the pool, otherwise on a worker.
     ///
     /// If the worker that waits for the scope is [isolated](pool_core::Isolation), what a core
-    /// spawns that is not a worker of the pool runs on that worker, when it waits. So the scope's
-    /// body must not wait for it.
+    /// spawns that is not a worker of the pool, or a job of a broadcast, runs on that worker, when it
+    /// waits for the scope. So the scope's body must not wait for it. Nor may it join what waits for
+    /// a full arena there.
     ///
     /// # Examples
     /// See [`Scope`].
@@ -109,7 +110,7 @@ impl<S: System> Scope<'_, S> {
         // SAFETY: obligation 1 is forwarded to our caller.
         unsafe {
             match self.core.isolated_waiter() {
-                Some((waiter, _)) => {
+                Some(waiter) => {
                     JobQueue::push(&self.outside, node, job);
                     registry.call_isolated_waiter(waiter);
                 }
@@ -241,7 +242,7 @@ where
         // SAFETY: the scope waits for us until `job_done`; the references end before. `job_done`:
         // 1. `spawn` has counted this closure, which runs once. 2. Pools are statics.
         unsafe {
-            (*scope).core.catch(|| closure(Worker(worker), &*scope));
+            (*scope).core.run_job(|| closure(Worker(worker), &*scope));
             ScopeCore::job_done(&raw const (*scope).core);
         }
     }

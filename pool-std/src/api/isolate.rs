@@ -2,7 +2,12 @@
 
 use pool_core::Isolation;
 
-use crate::{api::CurrentPool, thread_pool::current::in_worker};
+use crate::{
+    api::CurrentPool,
+    platform::{Registry, WorkerThread},
+    thread_pool::current::in_worker,
+    worker::current_worker_of,
+};
 
 /// Runs a closure in the current pool. A worker that waits in it, for a half of a join or for the
 /// jobs of a scope, runs only jobs that descend from those that it waits for.
@@ -82,4 +87,29 @@ where
     in_worker(CurrentPool::OWN, |worker, _| {
         worker.isolate(isolation, closure)
     })
+}
+
+/// What a job that is in no scope may run while it waits: no more than the job that has spawned it,
+/// which may wait for the job's handle while it holds a lock.
+#[derive(Clone, Copy)]
+pub(crate) struct Inherited(Isolation);
+
+impl Inherited {
+    /// Returns what a job on this pool inherits from the one that this thread runs.
+    pub(crate) fn by_job_of(registry: &Registry) -> Self {
+        let spawner = current_worker_of(registry).filter(|worker| worker.is_isolated());
+        Self(spawner.map_or(Isolation::Anything, WorkerThread::isolation))
+    }
+
+    /// Calls a closure of the job.
+    pub(crate) fn run<R>(self, closure: impl FnOnce() -> R) -> R {
+        if self.0 == Isolation::Anything {
+            return closure();
+        }
+        // SAFETY: 1. the thread stays the worker until the closure returns.
+        match unsafe { WorkerThread::current() } {
+            Some(worker) => worker.isolate(self.0, closure),
+            None => closure(),
+        }
+    }
 }

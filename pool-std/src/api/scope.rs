@@ -224,11 +224,11 @@ impl ScopeBase<'_> {
     /// 1. The reference is used for this alone.
     #[cold]
     unsafe fn inject(&self, job: JobRef) {
-        let Some((waiter, isolation)) = self.core.isolated_waiter() else {
+        let Some(waiter) = self.core.isolated_waiter() else {
             // SAFETY: 1. the queue needs no node.
             return unsafe { self.registry.inject(NO_NODE, job) };
         };
-        let outside = self.outside.get_or_init(|| OutsideJobs::new(isolation));
+        let outside = self.outside.get_or_init(OutsideJobs::new);
         // SAFETY: 1. obligation 1 is forwarded to our caller; 2. a job of the scope keeps the pool,
         // or the scope's body does.
         unsafe { outside.push(&self.registry, job) };

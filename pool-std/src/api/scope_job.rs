@@ -49,7 +49,7 @@ unsafe impl<S: AnyScope, F: FnOnce(&S) + Send> Job for ScopeJob<S, F> {
         // is set, its borrows would last longer than what they borrow.
         //
         // SAFETY: as above.
-        unsafe { (*core).catch(|| body(&*scope)) };
+        unsafe { (*core).run_job(|| body(&*scope)) };
         // SAFETY: 1. its maker added it, and a job is run once; 2. only workers of the scope's pool
         // run it.
         unsafe { ScopeCore::job_done(core) };

@@ -14,6 +14,7 @@ use std::{
 };
 
 mod bodies;
+mod inherited;
 mod loans;
 mod nesting;
 mod outside;

@@ -22,6 +22,7 @@ use super::{
     task::{AnyTask, State, Task},
 };
 use crate::{
+    api::isolate::Inherited,
     api::spawn::{NO_NODE, current_worker_for_detached, post_or_inject},
     context::Context as JobContext,
     driver::{self, Signal},
@@ -35,7 +36,8 @@ use crate::{
 ///
 /// A worker polls the future once, and again each time that it was woken. In between it takes no
 /// worker's time. It needs no runtime, and brings none: what it awaits must wake it by itself, as
-/// handles, channels and timers of most crates do.
+/// handles, channels and timers with a thread of their own do. A timer or a socket of a runtime,
+/// such as `tokio::time::sleep`, panics outside that runtime.
 ///
 /// The handle is that of [`spawn_handle`](crate::spawn_handle()), with these differences:
 /// - [`abort`](ScopedJoinHandle::abort) drops a future that has not ended, between two polls, on a
@@ -72,6 +74,7 @@ where
     let polled = Arc::new(Polled {
         header: JobHeader::new::<Polled<F>>(),
         state: PollState::new(),
+        isolation: Inherited::by_job_of(&registry),
         registry,
         future: UnsafeCell::new(Some((future, JobContext::current()))),
         task: Cell::new(ptr::null_mut()),
@@ -104,6 +107,7 @@ struct Polled<F: Future> {
     state: PollState,
     /// It has a reference until the future has ended.
     registry: Arc<Registry>,
+    isolation: Inherited,
     /// The future, and the context of the thread that has spawned it. None when it has ended. For
     /// the thread that polls, as [`PollState`] says.
     future: UnsafeCell<Option<(F, JobContext)>>,
@@ -202,6 +206,7 @@ where
         // SAFETY: it is in an `Arc`, and dropped in place.
         let future = unsafe { Pin::new_unchecked(future) };
         let poll = || job_context.clone().run(|| future.poll(&mut context));
+        let poll = || self.isolation.run(poll);
         match catch_unwind(AssertUnwindSafe(poll)) {
             Ok(Poll::Pending) => {
                 if self.state.end() {
@@ -217,9 +222,13 @@ where
     /// aborted it.
     fn finish(self: &Arc<Self>, result: Option<Result<F::Output, Panic>>) {
         let handlers = &self.registry.data().handlers;
+        // SAFETY: this thread polls, and ends that below; the reference is not used any more then.
+        let future = unsafe { (*self.future.get()).as_ref() };
+        let job_context = future.map(|(_, context)| context.clone());
         handlers.run_and_handle_panic("the drop of a spawned future", || {
-            // SAFETY: this thread polls, and ends that below.
-            unsafe { *self.future.get() = None };
+            // SAFETY: as above.
+            let drop_future = || unsafe { *self.future.get() = None };
+            job_context.expect("it has not ended").run(drop_future);
         });
         let task = self.task.get();
         self.state.finish();

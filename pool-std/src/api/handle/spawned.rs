@@ -9,6 +9,7 @@ use super::{
     task::{AnyTask, State, Task},
 };
 use crate::{
+    api::isolate::Inherited,
     api::spawn::{PoolOfJob, current_worker_for_detached, post_or_inject},
     context::Context,
     platform::Registry,
@@ -41,8 +42,8 @@ where
     F: FnOnce() -> T + Send + 'static,
     T: Send + 'static,
 {
-    let context = Context::current();
-    spawn_task(registry, wanted, move || context.run(job))
+    let (context, isolation) = (Context::current(), Inherited::by_job_of(registry));
+    spawn_task(registry, wanted, move || isolation.run(|| context.run(job)))
 }
 
 /// Spawns a job that has its context.

@@ -10,7 +10,7 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use pool_core::{Isolation, Job, JobHeader, JobRef};
+use pool_core::{Job, JobHeader, JobRef};
 
 use crate::{
     api::spawn::NO_NODE,
@@ -22,8 +22,6 @@ use crate::{
 /// find it empty.
 pub(super) struct OutsideJobs {
     queue: Mutex<Queue>,
-    /// What the scope's worker may run while it waits, and so those that run these jobs.
-    isolation: Isolation,
 }
 
 #[derive(Default)]
@@ -36,10 +34,9 @@ struct Queue {
 }
 
 impl OutsideJobs {
-    pub(super) fn new(isolation: Isolation) -> Arc<Self> {
+    pub(super) fn new() -> Arc<Self> {
         Arc::new(Self {
             queue: Mutex::default(),
-            isolation,
         })
     }
 
@@ -108,7 +105,7 @@ unsafe impl Job for StandIn {
         }
         if let Some(job) = job {
             // SAFETY: 1. the queue gave it to us alone.
-            worker.isolate(this.jobs.isolation, || unsafe { job.execute() });
+            unsafe { job.execute() };
         }
     }
 }

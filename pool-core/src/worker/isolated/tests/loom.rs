@@ -137,7 +137,7 @@ fn a_job_of_a_scope_from_outside_against_its_worker_that_falls_asleep() {
                 // SAFETY: 1. it stays until the scope has ended, which waits for it; 2. any thread
                 // may set its latch.
                 let job = unsafe { job.as_job_ref() };
-                let (waiter, _) = scope.isolated_waiter().expect("it is isolated");
+                let waiter = scope.isolated_waiter().expect("it is isolated");
                 let (sent, pool) = (Sent(NonNull::from(&outside), node), registry.clone());
                 let poster = thread::spawn(move || {
                     let Sent(queue, node) = sent;

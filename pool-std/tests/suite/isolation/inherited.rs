@@ -1,0 +1,132 @@
+//! Jobs of an isolated call that reach another worker in some other way than by a steal from the
+//! job that has spawned them.
+
+use super::*;
+
+/// Only a pool with this protocol has guests, whose calls are isolated.
+fn pool(workers: usize) -> ThreadPool {
+    let builder = ThreadPoolBuilder::new().num_threads(workers);
+    builder.sleep(SleepKind::Jec).build().unwrap()
+}
+
+/// How a call gives a part of its work to another worker, which begins it, and waits for it.
+type Share = fn(begins: &(dyn Fn() + Sync), part: &Arc<dyn Fn() + Send + Sync>);
+
+/// Runs a call that shares its work. The other worker waits in its part for a third one, and a job
+/// from outside is offered meanwhile, which would need a lock that the call holds. Returns whether
+/// that job has begun while it could only begin in that wait.
+fn begins_a_foreign_job(share: Share, is_guest: bool) -> bool {
+    let pool = pool(3);
+    let [part_has_begun, job_has_begun, began] =
+        [(); 3].map(|()| Arc::new(AtomicBool::new(false)));
+    let part: Arc<dyn Fn() + Send + Sync> = {
+        let (part_has_begun, job_has_begun) = (part_has_begun.clone(), job_has_begun.clone());
+        let began = began.clone();
+        Arc::new(move || {
+            // The thief of the second half waits until the first one waits for it.
+            join(
+                || wait_for(&part_has_begun),
+                || {
+                    part_has_begun.store(true, SeqCst);
+                    let begin = Instant::now();
+                    while !job_has_begun.load(SeqCst) && begin.elapsed() < CHANCE {
+                        thread::yield_now();
+                    }
+                    began.store(job_has_begun.load(SeqCst), SeqCst);
+                },
+            );
+        })
+    };
+    thread::scope(|threads| {
+        threads.spawn(|| {
+            wait_for(&part_has_begun);
+            pool.install(|| job_has_begun.store(true, SeqCst));
+        });
+        let call = || share(&|| wait_for(&part_has_begun), &part);
+        match is_guest {
+            true => pool.call(call),
+            false => pool.install(|| isolate(call)),
+        }
+    });
+    began.load(SeqCst)
+}
+
+fn no_foreign_job_begins(share: Share) {
+    for _ in 0..if cfg!(miri) { 1 } else { 5 } {
+        for is_guest in [true, false] {
+            assert!(
+                !begins_a_foreign_job(share, is_guest),
+                "as a guest: {is_guest}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_job_of_a_scope_is_isolated_on_a_thief() {
+    no_foreign_job_begins(|begins, part| {
+        pool_std::scope(|scope| {
+            scope.spawn(|_| part());
+            begins();
+        });
+    });
+}
+
+/// The thief runs it after the job that has spawned it.
+#[test]
+fn a_job_that_a_stolen_one_has_left_is_isolated() {
+    no_foreign_job_begins(|begins, part| {
+        pool_std::scope(|scope| {
+            scope.spawn(|scope| scope.spawn(|_| part()));
+            begins();
+        });
+    });
+}
+
+#[test]
+fn a_job_of_a_broadcast_is_isolated() {
+    no_foreign_job_begins(|begins, part| {
+        let own = pool_std::current_thread_index();
+        let other = own.map(|index| (index + 1) % 3);
+        pool_std::broadcast(|context| match Some(context.index()) {
+            index if index == other => part(),
+            index if index == own => begins(),
+            _ => (),
+        });
+    });
+}
+
+#[test]
+fn a_job_of_a_broadcast_in_a_scope_is_isolated() {
+    no_foreign_job_begins(|begins, part| {
+        let other = pool_std::current_thread_index().map(|index| (index + 1) % 3);
+        pool_std::scope(|scope| {
+            scope.spawn_broadcast(|_, context| {
+                if Some(context.index()) == other {
+                    part();
+                }
+            });
+            begins();
+        });
+    });
+}
+
+#[test]
+fn a_job_whose_handle_is_joined_is_isolated() {
+    no_foreign_job_begins(|begins, part| {
+        let part = part.clone();
+        let job = pool_std::spawn_handle(move || part());
+        begins();
+        job.join().unwrap();
+    });
+}
+
+#[test]
+fn a_future_whose_handle_is_joined_is_isolated() {
+    no_foreign_job_begins(|begins, part| {
+        let part = part.clone();
+        let job = pool_std::spawn_future(async move { part() });
+        begins();
+        job.join().unwrap();
+    });
+}
