@@ -14,6 +14,7 @@ use std::{
 };
 
 mod bodies;
+mod handles;
 mod inherited;
 mod loans;
 mod nesting;

@@ -1,12 +1,21 @@
 //! Jobs of a scope that have a handle.
 
-use std::panic::resume_unwind;
+use std::{
+    panic::resume_unwind,
+    sync::atomic::{AtomicU8, Ordering},
+};
+
+use pool_core::ScopeCore;
 
 use super::{
     JoinError, ScopedJoinHandle,
     task::{AnyTask, State, Task},
 };
-use crate::{api::scope::Scope, platform::Registry};
+use crate::{
+    api::{scope::Scope, scope_job::AnyScope},
+    context::Context,
+    platform::{Registry, Std},
+};
 
 /// Spawns a job of a scope as [`Scope::spawn`] does, and returns a handle to its result. The scope
 /// waits for the job, whether the handle is joined or not.
@@ -30,27 +39,110 @@ where
     F: FnOnce(&Scope<'scope>) -> T + Send + 'scope,
     T: Send + 'scope,
 {
-    let task = Task::create(Scoped, job);
+    let context = Context::current();
+    let job = move |scope: &Scope<'scope>| context.run(|| job(scope));
+    let task = Task::create(Scoped::new(scope), job);
     // SAFETY: 1. it was made for this handle and the job, just now; 2. by our bounds.
     let handle = unsafe { ScopedJoinHandle::new(task, scope.registry()) };
     let queued = QueuedTask(task);
-    scope.spawn(move |scope| queued.run(|job| job(scope)));
+    scope.spawn(move |scope| queued.run(scope));
     handle
 }
 
-/// A task that a job of a scope runs.
-struct Scoped;
+/// A task that a job of a scope runs, or the thread that has its handle.
+struct Scoped<'scope> {
+    /// The scope, which lives while the job of the scope has not ended, or another one in its place.
+    scope: *const Scope<'scope>,
+    /// Who runs the task, and whether the scope waits for that thread.
+    runner: AtomicU8,
+}
 
-impl<F: Send, T: Send> AnyTask<T> for Task<Scoped, F, T> {
+const NONE: u8 = 0;
+/// The job of the scope.
+const QUEUE: u8 = 1;
+/// The thread that has the handle. The job of the scope is still queued, so that the scope waits.
+const HERE: u8 = 2;
+/// That thread. The job of the scope has ended, and has added one to the scope for that thread.
+const HERE_COUNTED: u8 = 3;
+/// None: that thread has run the task, or has dropped its closure.
+const OVER: u8 = 4;
+
+impl<'scope> Scoped<'scope> {
+    fn new(scope: &Scope<'scope>) -> Self {
+        Self {
+            scope,
+            runner: AtomicU8::new(NONE),
+        }
+    }
+
+    /// Becomes the runner. Returns false if there is or was one.
+    fn begin(&self, runner: u8) -> bool {
+        // Ordering: Relaxed on success, which picks one thread, and receives nothing. Acquire on
+        // failure pairs with the Release of `end`: the job of the scope passes on to the scope what
+        // the thread with the handle has written.
+        self.runner
+            .compare_exchange(NONE, runner, Ordering::Relaxed, Ordering::Acquire)
+            .is_ok()
+    }
+
+    /// Lets the scope wait for the thread that has the handle, if that one runs the task. For the
+    /// job of the scope, before it ends.
+    fn count_runner(&self, scope: &ScopeCore<'_, Std>) {
+        if self.runner.load(Ordering::Relaxed) != HERE {
+            return;
+        }
+        // Before that thread may remove it.
+        scope.add_job(None);
+        // Ordering: Release pairs with the Acquire of `end`, for the count. Acquire on failure, as
+        // in `begin`.
+        let counted =
+            self.runner
+                .compare_exchange(HERE, HERE_COUNTED, Ordering::Release, Ordering::Acquire);
+        if counted.is_err() {
+            // SAFETY: 1. it was added just now; 2. this is a job of the scope.
+            unsafe { ScopeCore::job_done(scope) };
+        }
+    }
+
+    /// Ends that the thread which has the handle runs the task. Returns whether it has to remove
+    /// one from the scope. If not, the scope may have ended.
+    fn end(&self) -> bool {
+        // Ordering: Release pairs with the Acquire of `begin` and `count_runner`, and Acquire with
+        // the Release of the latter.
+        self.runner.swap(OVER, Ordering::AcqRel) == HERE_COUNTED
+    }
+}
+
+impl<'scope, F, T> AnyTask<T> for Task<Scoped<'scope>, F, T>
+where
+    F: FnOnce(&Scope<'scope>) -> T + Send,
+    T: Send,
+{
     fn state(&self) -> &State {
         self.state()
     }
 
-    /// The scope must not end before, so the job of the scope runs it.
-    fn run_here(&self, _registry: &Registry) {}
+    fn run_here(&self, _registry: &Registry) {
+        if !self.kind.begin(HERE) {
+            return;
+        }
+        // SAFETY: the job of the scope has not ended. It finds that this thread runs the task, and
+        // lets the scope wait until `end`.
+        let scope = unsafe { &*self.kind.scope };
+        scope.core().run_job(|| {
+            let ended = self.run_here(|job| job(scope));
+            ended.unwrap_or_else(|waker| resume_unwind(waker));
+        });
+        let core: *const ScopeCore<'_, Std> = scope.core();
+        if self.kind.end() {
+            // SAFETY: 1. the job of the scope has added it for this thread; 2. this is a worker of
+            // the pool.
+            unsafe { ScopeCore::job_done(core) };
+        }
+    }
 
     fn abort(&self) -> bool {
-        self.abort()
+        self.kind.begin(OVER) && self.abort()
     }
 
     unsafe fn take_result(&self) -> Result<T, JoinError> {
@@ -60,15 +152,20 @@ impl<F: Send, T: Send> AnyTask<T> for Task<Scoped, F, T> {
 }
 
 /// The reference of a scope's job to its task.
-struct QueuedTask<F, T>(*mut Task<Scoped, F, T>);
+struct QueuedTask<'scope, F, T>(*mut Task<Scoped<'scope>, F, T>);
 
 // SAFETY: the closure goes to the thread that runs it, and the result to that of the handle.
-unsafe impl<F: Send, T: Send> Send for QueuedTask<F, T> {}
+unsafe impl<F: Send, T: Send> Send for QueuedTask<'_, F, T> {}
 
-impl<F, T> QueuedTask<F, T> {
-    fn run(self, call: impl FnOnce(F) -> T) {
+impl<'scope, F: FnOnce(&Scope<'scope>) -> T, T> QueuedTask<'scope, F, T> {
+    fn run(self, scope: &Scope<'scope>) {
+        // SAFETY: it lives by the queue's reference, which ends below.
+        let kind = unsafe { &(*self.0).kind };
+        if !kind.begin(QUEUE) {
+            kind.count_runner(scope.core());
+        }
         // SAFETY: 1. it is used once: the value is consumed.
-        let ended = unsafe { Task::run(self.0, call) };
+        let ended = unsafe { Task::run(self.0, |job| job(scope)) };
         // For the scope, as the panic of any of its jobs.
         ended.unwrap_or_else(|panic| resume_unwind(panic));
     }

@@ -17,8 +17,7 @@ type Share = fn(begins: &(dyn Fn() + Sync), part: &Arc<dyn Fn() + Send + Sync>);
 /// that job has begun while it could only begin in that wait.
 fn begins_a_foreign_job(share: Share, is_guest: bool) -> bool {
     let pool = pool(3);
-    let [part_has_begun, job_has_begun, began] =
-        [(); 3].map(|()| Arc::new(AtomicBool::new(false)));
+    let [part_has_begun, job_has_begun, began] = [(); 3].map(|()| Arc::new(AtomicBool::new(false)));
     let part: Arc<dyn Fn() + Send + Sync> = {
         let (part_has_begun, job_has_begun) = (part_has_begun.clone(), job_has_begun.clone());
         let began = began.clone();
