@@ -7,6 +7,7 @@
 //! | `turns` | the turn, which one worker has |
 //! | `system` | whether a thread waits for something outside the pool |
 //! | `explore` | a program under many schedules |
+//! | `first_panic` | the first panic of a program, and its schedule |
 //! | `shrink` | the switches without which it does not fail |
 //! | `failed` | what the program's author is told |
 //!
@@ -17,6 +18,7 @@
 mod choices;
 mod explore;
 mod failed;
+mod first_panic;
 mod schedule;
 mod shrink;
 mod system;

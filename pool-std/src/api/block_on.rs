@@ -10,6 +10,7 @@ use std::{
 use crate::{
     driver::{self, Signal},
     panics::lock,
+    platform::WorkerThread,
 };
 
 #[cfg(test)]
@@ -66,6 +67,13 @@ enum State {
 impl Alarm {
     /// Waits until it rings, or returns at once if it has rung since the last wait.
     fn wait(&self) {
+        let has_rung = matches!(*lock(&self.0), State::Rung);
+        // A future that wakes itself may wait for a job that no other worker runs.
+        //
+        // SAFETY: 1. the reference is used in this statement.
+        if has_rung && let Some(worker) = unsafe { WorkerThread::current() } {
+            worker.help();
+        }
         // Liveness: the future keeps the waker, whose call sets the signal. If it drops the waker
         // instead, this thread waits for good, as with every runtime.
         driver::wait_for_job(|signal| {

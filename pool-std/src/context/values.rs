@@ -44,6 +44,16 @@ mod present {
         outer: Values,
     }
 
+    impl Drop for Link {
+        /// Not by recursion: jobs that spawn the next one may set a value each.
+        fn drop(&mut self) {
+            let mut next = self.outer.0.take();
+            while let Some(mut link) = next.and_then(Arc::into_inner) {
+                next = link.outer.0.take();
+            }
+        }
+    }
+
     impl Values {
         /// Returns those of this thread. None while the thread ends.
         #[inline]
@@ -73,6 +83,24 @@ mod present {
                 None => unreachable!("it is called once"),
             });
             before.unwrap_or(Self(None))
+        }
+
+        /// Returns these values without one of a type.
+        fn without<T: Any>(self) -> Self {
+            let mut links = Vec::new();
+            let mut values = &self;
+            while let Some(link) = &values.0 {
+                if link.value.is::<T>() {
+                    let add = |outer, value: &Arc<_>| {
+                        let value = Arc::clone(value);
+                        Self(Some(Arc::new(Link { value, outer })))
+                    };
+                    return links.into_iter().rev().fold(link.outer.clone(), add);
+                }
+                links.push(&link.value);
+                values = &link.outer;
+            }
+            self
         }
 
         /// Returns the innermost value of a type.
@@ -127,7 +155,8 @@ mod present {
     pub fn with<T: Any + Send + Sync, R>(value: T, closure: impl FnOnce() -> R) -> R {
         let link = Link {
             value: Arc::new(value),
-            outer: Values::current(),
+            // Jobs find the innermost one of a type alone.
+            outer: Values::current().without::<T>(),
         };
         Values(Some(Arc::new(link))).run(closure)
     }

@@ -1,19 +1,16 @@
 //! A program under many schedules, and a short one under which it fails.
 
-use std::{
-    sync::{Arc, Mutex},
-    thread,
-    time::Duration,
-};
+use std::{sync::Arc, thread, time::Duration};
 
 use super::{
     Schedule, Turns,
     failed::{ExploreError, FailedProgram},
+    first_panic::into_message,
     shrink::shrink,
 };
 use crate::{
-    BuildError, JoinError, ShutdownError, ThreadPool, ThreadPoolBuilder, panics::lock,
-    platform::WorkerThread, thread_pool::environment,
+    BuildError, ShutdownError, ThreadPool, ThreadPoolBuilder, platform::WorkerThread,
+    thread_pool::environment,
 };
 
 /// Runs a program in [seeded](ThreadPoolBuilder::seeded) pools, once for each seed.
@@ -235,26 +232,14 @@ impl Explorer {
     /// Runs a program once.
     fn attempt(&self, schedule: Schedule, program: &Program) -> Result<Run, BuildError> {
         let turns = Turns::new(schedule, true);
-        let panics = Arc::new(FirstPanic::new(turns.clone()));
-        let of_spawned_jobs = panics.clone();
         let pool = ThreadPoolBuilder::new()
             .num_threads(self.num_threads)
-            .panic_handler(move |payload| {
-                of_spawned_jobs.record();
-                let error = JoinError::panicked(payload);
-                lock(&of_spawned_jobs.message)
-                    .get_or_insert_with(|| format!("in a spawned job, {error}"));
-            })
             .with_turns(turns.clone())
             .build()?;
-        let failure = match self.run_in(&pool, &turns, &panics, program) {
-            Ok(()) => lock(&panics.message).take(),
-            Err(failure) => Some(failure),
-        };
-        let at_panic = lock(&panics.record).take();
-        let (choices, switches) = at_panic.unwrap_or_else(|| turns.record());
+        let result = self.run_in(&pool, &turns, program);
+        let (of_spawned_job, (choices, switches)) = turns.take_outcome();
         Ok(Run {
-            failure,
+            failure: result.err().or(of_spawned_job),
             choices,
             switches,
         })
@@ -267,17 +252,17 @@ impl Explorer {
     fn run_in(
         &self,
         pool: &ThreadPool,
-        turns: &Turns,
-        panics: &Arc<FirstPanic>,
+        turns: &Arc<Turns>,
         program: &Program,
     ) -> Result<(), String> {
         let hangs = || {
             let report = turns.stuck(self.hang_after)?;
             Some(format!("no worker can go on:{report}"))
         };
-        let (program, panics) = (program.clone(), panics.clone());
+        let program = program.clone();
+        let turns_of_job = turns.clone();
         let mut job = pool.spawn_handle(move || {
-            let _record = RecordOnPanic(&panics);
+            let _record = RecordOnPanic(&turns_of_job);
             program();
         });
         while !job.wait_timeout(LOOK) {
@@ -285,7 +270,7 @@ impl Explorer {
                 return Err(report);
             }
         }
-        job.join().map_err(|error| error.to_string())?;
+        job.join().map_err(into_message)?;
         while let Err(error) = pool.shutdown_timeout(LOOK) {
             if !matches!(error, ShutdownError::TimedOut) {
                 return Err(error.to_string());
@@ -300,37 +285,13 @@ impl Explorer {
 
 type Program = Arc<dyn Fn() + Send + Sync>;
 
-/// The first panic of a run.
-struct FirstPanic {
-    turns: Arc<Turns>,
-    /// The choices and switches until it came. After it, the workers make choices for as long as
-    /// the thread that explores does not look, which is not the same each time.
-    record: Mutex<Option<(u64, Vec<(u64, usize)>)>>,
-    /// The first one of a spawned job.
-    message: Mutex<Option<String>>,
-}
-
-impl FirstPanic {
-    fn new(turns: Arc<Turns>) -> Self {
-        Self {
-            turns,
-            record: Mutex::new(None),
-            message: Mutex::new(None),
-        }
-    }
-
-    /// Keeps what the schedule was. For the worker that has the turn.
-    fn record(&self) {
-        lock(&self.record).get_or_insert_with(|| self.turns.record());
-    }
-}
-
-struct RecordOnPanic<'r>(&'r FirstPanic);
+/// Keeps the schedule of a program that panics.
+struct RecordOnPanic<'t>(&'t Turns);
 
 impl Drop for RecordOnPanic<'_> {
     fn drop(&mut self) {
         if thread::panicking() {
-            self.0.record();
+            self.0.record_panic();
         }
     }
 }

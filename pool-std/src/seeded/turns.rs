@@ -6,7 +6,13 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{Schedule, choices::Choices, system::SystemThread};
+use super::{
+    Schedule,
+    choices::Choices,
+    first_panic::{FirstPanic, Record},
+    system::SystemThread,
+};
+use crate::thread_pool::handlers::PanicHandler;
 
 mod state;
 
@@ -37,10 +43,13 @@ pub(crate) struct Turns {
     state: Mutex<State>,
     /// Told when no member has the turn, nor waits for it.
     at_rest: Condvar,
+    /// Of a program that is explored.
+    first_panic: Option<FirstPanic>,
 }
 
 impl Turns {
-    /// Creates turns without members. `is_recorded` says whether [`record`](Self::record) is asked.
+    /// Creates turns without members. `is_recorded` says whether a program is explored, so that
+    /// [`record`](Self::record) is asked.
     pub(crate) fn new(schedule: Schedule, is_recorded: bool) -> Arc<Self> {
         Arc::new(Self {
             state: Mutex::new(State {
@@ -55,6 +64,7 @@ impl Turns {
                 ready: Vec::new(),
             }),
             at_rest: Condvar::new(),
+            first_panic: is_recorded.then(FirstPanic::default),
         })
     }
 
@@ -253,9 +263,38 @@ impl Turns {
     }
 
     /// Returns the number of choices so far, and the switches, if they are recorded.
-    pub(super) fn record(&self) -> (u64, Vec<(u64, usize)>) {
+    pub(super) fn record(&self) -> Record {
         let state = self.lock();
         (state.choices.made(), state.choices.record().to_vec())
+    }
+
+    /// Returns what handles the panics of spawned jobs, in pools without a handler, if a program is
+    /// explored.
+    pub(crate) fn panic_handler(self: &Arc<Self>) -> Option<Box<PanicHandler>> {
+        self.first_panic.as_ref()?;
+        let turns = self.clone();
+        Some(Box::new(move |payload| {
+            turns.record_panic();
+            if let Some(first_panic) = &turns.first_panic {
+                first_panic.note(payload);
+            }
+        }))
+    }
+
+    /// Keeps what the schedule was, for the first panic of a program that is explored.
+    pub(super) fn record_panic(&self) {
+        if let Some(first_panic) = &self.first_panic {
+            first_panic.record(|| self.record());
+        }
+    }
+
+    /// Returns the message of the first panic of a spawned job, and what the schedule was until the
+    /// first panic, or until now.
+    pub(super) fn take_outcome(&self) -> (Option<String>, Record) {
+        let first_panic = self.first_panic.as_ref();
+        let at_panic = first_panic.and_then(FirstPanic::take_record);
+        let message = first_panic.and_then(FirstPanic::take_message);
+        (message, at_panic.unwrap_or_else(|| self.record()))
     }
 
     /// Locks the state. The thread does not sleep for it: to the system it would be blocked.

@@ -68,9 +68,9 @@ impl ThreadPool {
     ///   park](Self::set_active_workers). A closure that blocks for a long time delays them. It
     ///   should call [`block_in_place`](crate::block_in_place()), or be [installed](Self::install)
     ///   by a thread that can wait.
-    /// - The [metrics](Self::metrics) count for that worker what the closure does. Its time counts
-    ///   as asleep until it first searches for jobs, because a look at the clock costs as much as a
-    ///   short call.
+    /// - The [metrics](Self::metrics) count for that worker what the closure does. The time of most
+    ///   calls that are shorter than 10 microseconds counts as asleep, because a look at the clock
+    ///   costs as much as a short call.
     ///
     /// Jobs that the closure has spawned are left to the pool when it ends. A process that calls
     /// [`exit`](std::process::exit) in the closure ends, as it does in a job. The child of a
@@ -95,8 +95,7 @@ impl ThreadPool {
     /// # Ok::<(), pool_std::BuildError>(())
     /// ```
     ///
-    /// Source: the "call" of the project's fourth draft; Chili and Cilk run a caller's thread as a
-    /// worker too.
+    /// Source: Chili and Cilk run a caller's thread as a worker too.
     #[doc(alias = "install")]
     #[doc(alias = "guest")]
     pub fn call<F, R>(&self, closure: F) -> R
@@ -117,7 +116,7 @@ impl ThreadPool {
                     .in_worker(follow_call(|worker, migrated| call.run(worker, migrated))),
             }
         } else {
-            self.install(closure)
+            self.in_worker(|worker, _| worker.isolate(Isolation::Subtree, closure))
         }
     }
 

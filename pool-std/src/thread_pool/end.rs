@@ -73,7 +73,7 @@ impl ThreadPool {
     ///
     /// Until the pool has ended, it still takes jobs from every thread, which delay the end. From
     /// then on, its methods that run or spawn anything panic, because no worker is left that would
-    /// do it.
+    /// do it. On a thread that the pool has adopted, those that run a closure run it there.
     ///
     /// A worker of another pool, or a thread that is a worker by
     /// [`use_current_thread`](crate::ThreadPoolBuilder::use_current_thread), runs jobs meanwhile.
@@ -183,6 +183,7 @@ impl ThreadPool {
     /// | [`in_place_scope`](Self::in_place_scope) and its jobs | start and exit handlers |
     /// | a job in [`block_in_place`](crate::block_in_place()), and one that is [marked as blocked](crate::mark_blocked) | [deferred](crate::progress::Progress::defer) closures |
     /// | a job that waits for an operation on a file | an operation for which no job waits |
+    /// | | the free functions [`join`](crate::join()), [`isolate`](crate::isolate) and the like, called by a thread outside, while that thread is the worker |
     ///
     /// Many threads may call this at the same time. A thread that is a worker by
     /// `use_current_thread`, or of another pool, runs jobs meanwhile.

@@ -113,9 +113,8 @@ pub(crate) fn release(registry: &Registry) {
     let Some(worker) = adopted_by(registry) else {
         return;
     };
-    // Closures that help to build a pool may have spawned jobs. Other workers can take them, but
-    // not the jobs of a broadcast for this worker.
-    worker.run_local_jobs();
+    // Closures that help to build a pool may have spawned jobs, and there may be no other worker.
+    while worker.yield_now() {}
     during_adoption(|| worker.leave());
     leave_turns(worker);
     let boxed = with_adopted(|adopted| adopted.0.take()).flatten();

@@ -380,3 +380,37 @@ fn a_thread_that_is_dropped_after_the_end_is_not_replaced() {
     assert_eq!(Arc::strong_count(&called), 1, "the pool is gone");
     assert_eq!(called.load(SeqCst), 0);
 }
+
+/// No other worker was started that could run it.
+#[test]
+fn a_job_from_a_build_that_fails_runs_if_it_went_to_the_injector() {
+    for number in 0..2 {
+        let job = Arc::new(Mutex::new(None));
+        let spawned = job.clone();
+        let build = move || {
+            let builder = ThreadPoolBuilder::new().num_threads(3).use_current_thread();
+            builder
+                .spawn_handler(move |thread| {
+                    if thread.index() < 2 {
+                        drop(thread);
+                        return Ok(());
+                    }
+                    let spawn = || pool_std::spawn_handle(|| 7);
+                    let job = if number == 0 {
+                        spawn()
+                    } else {
+                        pool_std::isolate(spawn)
+                    };
+                    *spawned.lock().unwrap() = Some(job);
+                    Err(io::Error::other("no thread"))
+                })
+                .build()
+                .unwrap_err();
+        };
+        thread::spawn(build).join().unwrap();
+        let job = job.lock().unwrap().take().unwrap();
+        let (sender, receiver) = mpsc::channel();
+        thread::spawn(move || sender.send(job.join().unwrap()).unwrap());
+        assert_eq!(receiver.recv_timeout(LIMIT), Ok(7), "{number}");
+    }
+}

@@ -289,3 +289,81 @@ fn a_value_whose_drop_panics_does_not_end_a_worker_that_runs_its_job() {
     assert_eq!(panics.load(SeqCst), 2);
     pool.shutdown().unwrap();
 }
+
+/// Each job sets a value and spawns the next one. A recursion over the values would overflow.
+#[test]
+fn a_chain_of_jobs_that_set_values_keeps_the_last_ones_alone() {
+    struct Counted(#[allow(dead_code)] Arc<()>);
+
+    fn step(left: usize, count: Arc<()>, done: mpsc::Sender<usize>) {
+        if left == 0 {
+            done.send(Arc::strong_count(&count)).unwrap();
+            return;
+        }
+        let next = (count.clone(), done.clone());
+        with(Counted(count), || {
+            with(Number(left), move || {
+                pool_std::spawn(move || step(left - 1, next.0, next.1))
+            });
+        });
+    }
+
+    let pool = pool(1);
+    let (sender, receiver) = mpsc::channel();
+    let length = if cfg!(miri) { 50 } else { 300_000 };
+    pool.spawn(move || step(length, Arc::new(()), sender));
+    let references = receiver.recv().unwrap();
+    assert!(references < 10, "{references}");
+    pool.shutdown().unwrap();
+}
+
+/// The value that is there again when a closure ends is in the middle.
+#[test]
+fn a_value_is_replaced_by_one_of_its_type_among_others() {
+    struct Other(u32);
+
+    let look = || {
+        (
+            number(),
+            get::<Other>().map(|other| other.0),
+            get::<u8>().map(|it| *it),
+        )
+    };
+    with(1_u8, || {
+        with(Number(1), || {
+            with(Other(2), || {
+                with(Number(3), || {
+                    assert_eq!(look(), (Some(3), Some(2), Some(1)))
+                });
+                with(4_u8, || assert_eq!(look(), (Some(1), Some(2), Some(4))));
+                assert_eq!(look(), (Some(1), Some(2), Some(1)));
+            });
+        });
+        assert_eq!(look(), (None, None, Some(1)));
+    });
+}
+
+/// It is dropped on a worker that runs a job with another value.
+#[test]
+fn a_future_is_dropped_in_its_own_context() {
+    struct LooksWhenDropped(mpsc::Sender<Option<usize>>);
+
+    impl Drop for LooksWhenDropped {
+        fn drop(&mut self) {
+            self.0.send(number()).unwrap();
+        }
+    }
+
+    let pool = pool(1);
+    let (sender, receiver) = mpsc::channel();
+    let looks = LooksWhenDropped(sender);
+    let future = std::future::poll_fn(move |_| {
+        let _ = &looks;
+        std::task::Poll::Ready(())
+    });
+    pool.install(|| {
+        let job = with(Number(1), || pool_std::spawn_future(future));
+        with(Number(2), || job.join().unwrap());
+    });
+    assert_eq!(receiver.recv(), Ok(Some(1)));
+}

@@ -292,3 +292,36 @@ fn priorities_repeat_under_a_seed() {
     assert_eq!(orders, again);
     assert_ne!(orders[0], orders[1], "the seed decides");
 }
+
+/// A pool that the program builds has no handler for panics, which would end the process.
+#[test]
+fn a_panic_in_a_pool_of_the_program_is_a_failure() {
+    let explorer = Explorer::new().attempts_to_shrink(0);
+    let failed = failure(explorer.run(0..1, || {
+        let pool = ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+        pool.spawn(|| panic!("in a pool of the program"));
+        pool.shutdown().unwrap();
+    }));
+    assert!(
+        failed.failure().contains("in a pool of the program"),
+        "{failed}"
+    );
+}
+
+/// The drop of a payload is code of the user.
+#[test]
+fn payloads_whose_drop_panics_are_failures() {
+    struct Payload;
+
+    impl Drop for Payload {
+        fn drop(&mut self) {
+            if !std::thread::panicking() {
+                panic!("the drop of a payload");
+            }
+        }
+    }
+
+    let explorer = Explorer::new().attempts_to_shrink(0);
+    failure(explorer.run(0..1, || std::panic::panic_any(Payload)));
+    failure(explorer.run(0..1, || pool_std::spawn(|| std::panic::panic_any(Payload))));
+}

@@ -430,3 +430,14 @@ fn a_job_of_an_outer_scope_is_left_alone_by_a_wait_that_finds_newer_jobs() {
         assert!(!in_wait.load(SeqCst), "it ran inside the wait");
     }
 }
+
+/// The promise is that of the call, whatever the pool can do.
+#[test]
+fn a_call_is_isolated_in_a_pool_without_guests() {
+    let pool = ThreadPoolBuilder::new()
+        .num_threads(2)
+        .guests(false)
+        .build()
+        .unwrap();
+    assert!(!hold_a_lock(&pool, |closure| pool.call(closure)));
+}

@@ -63,8 +63,9 @@ impl<S> ThreadPoolBuilder<S> {
         self
     }
 
-    /// Returns the turns in which the pool takes part, if it is seeded.
-    pub(super) fn turns(&self) -> Result<Option<Arc<Turns>>, BuildError> {
+    /// Returns the turns in which the pool takes part, if it is seeded. Where a program is explored,
+    /// panics of jobs go there unless the program handles them.
+    pub(super) fn turns(&mut self) -> Result<Option<Arc<Turns>>, BuildError> {
         let turns = match current_turns().or_else(|| self.settings.turns.clone()) {
             Some(turns) => Some(turns),
             None if self.settings.sleep == Some(SleepKind::Seeded) => {
@@ -74,6 +75,10 @@ impl<S> ThreadPoolBuilder<S> {
         };
         if turns.is_some() && self.settings.driver.is_some() {
             return Err(BuildError::SeededDriver);
+        }
+        let panic = &mut self.settings.handlers.panic;
+        if panic.is_none() {
+            *panic = turns.as_ref().and_then(Turns::panic_handler);
         }
         Ok(turns)
     }
