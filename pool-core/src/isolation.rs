@@ -18,8 +18,9 @@
 //! And so is what descends from these: the jobs that a thief pushes while it runs one of them. How
 //! a worker finds these, [`Lineage`](crate::worker::lineage) says.
 //!
-//! A job inherits the isolation of the job that has pushed it. So a thief that runs a part of an
-//! isolated call does not run, below that part, a job that needs a lock of the caller.
+//! A job inherits the isolation of the job that has pushed it, and a job of a scope that of the job
+//! which has opened the scope. So a thief that runs a part of an isolated call does not run, below
+//! that part, a job that needs a lock of the caller.
 //!
 //! # What can wait without end
 //!

@@ -14,7 +14,8 @@
 //! job waits without end behind others: see [`FairLooks`].
 //!
 //! A worker in an [isolated](crate::isolation) wait does not search here: it takes what it has
-//! pushed itself, its inbox, and from other workers' deques what descends from what it waits for.
+//! pushed itself, what threads outside have spawned in the scope that it waits for, its inbox, and
+//! from other workers' deques what descends from what it waits for.
 //! It counts as active, so that no poster relies on it for the other sources, and wakes another
 //! worker for what it leaves (`worker/isolated.rs`).
 //!

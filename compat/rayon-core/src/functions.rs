@@ -1,6 +1,6 @@
-//! The functions of pool-std for which rayon's programs have another default: outside every pool
-//! their closures run on the pool's threads, unless the program has chosen
-//! [guests](crate::ThreadPoolBuilder::guests).
+//! The functions of pool-std for which rayon's programs have a default of their own: outside every
+//! pool their closures run as [guests](crate::ThreadPoolBuilder::guests), unless the program or its
+//! environment says otherwise.
 
 use pool_std::{FnContext, Scope, ScopeFifo};
 use rayon_names::guests::WITH_GUESTS;

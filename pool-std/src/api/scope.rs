@@ -21,6 +21,7 @@ use crate::{
     worker::current_worker_of,
 };
 use outside::OutsideJobs;
+pub(crate) use outside::OutsideScopes;
 
 mod outside;
 
@@ -228,11 +229,19 @@ impl ScopeBase<'_> {
             // SAFETY: 1. the queue needs no node.
             return unsafe { self.registry.inject(NO_NODE, job) };
         };
-        let outside = self.outside.get_or_init(OutsideJobs::new);
+        let outside = self.outside.get_or_init(Arc::default);
         // SAFETY: 1. obligation 1 is forwarded to our caller; 2. a job of the scope keeps the pool,
         // or the scope's body does.
         unsafe { outside.push(&self.registry, job) };
         self.registry.call_isolated_waiter(waiter);
+    }
+}
+
+impl Drop for ScopeBase<'_> {
+    fn drop(&mut self) {
+        if let Some(outside) = self.outside.get_mut() {
+            outside.end(&self.registry);
+        }
     }
 }
 

@@ -193,7 +193,9 @@ impl PoolState {
             WorkerStatus::new(index, activity, metrics.queued)
         };
         let workers = metrics.workers().iter().enumerate().map(worker).collect();
-        Self::new(workers, metrics.injector_len().unwrap_or_default())
+        let injected = metrics.injector_len().unwrap_or_default();
+        let stand_ins = registry.data().outside_scopes.num_stand_ins();
+        Self::new(workers, injected.saturating_sub(stand_ins))
     }
 
     fn new(workers: Vec<WorkerStatus>, jobs_from_outside: usize) -> Self {

@@ -3,6 +3,7 @@
 use std::sync::Mutex;
 
 use crate::{
+    api::scope::OutsideScopes,
     blocking::{deadlock::Reporting, sections::Sections},
     driver::Drivers,
     fork::Process,
@@ -28,6 +29,8 @@ pub(crate) struct PoolParts {
     pub(crate) reporting: Reporting,
     /// Held while a broadcast is queued, see `Registry::inject_broadcast`.
     pub(crate) broadcasting: Mutex<()>,
+    /// The scopes with jobs that no worker has queued.
+    pub(crate) outside_scopes: OutsideScopes,
     /// Workers that fall asleep are to execute a process fence.
     pub(crate) overlooks_no_jobs: bool,
     pub(crate) guests: Guests,

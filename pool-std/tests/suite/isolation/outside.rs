@@ -332,3 +332,50 @@ fn a_deadlock_after_a_scope_that_others_have_ended_is_reported() {
     reports.recv_timeout(LIMIT).expect("it is reported");
     end.send(()).unwrap();
 }
+
+/// Their worker runs the jobs itself, and no other one takes the stand-ins of scopes that have
+/// ended.
+#[test]
+fn stand_ins_of_scopes_that_have_ended_do_not_gather() {
+    let in_adopted = || {
+        let builder = ThreadPoolBuilder::new().num_threads(1).use_current_thread();
+        let pool = builder.isolation(Isolation::Subtree).build().unwrap();
+        for _ in 0..if cfg!(miri) { 3 } else { 100 } {
+            let jobs_run = AtomicUsize::new(0);
+            pool_std::scope(|scope| {
+                thread::scope(|threads| {
+                    threads.spawn(|| scope.spawn(|_| _ = jobs_run.fetch_add(1, SeqCst)));
+                });
+            });
+            assert_eq!(jobs_run.into_inner(), 1);
+        }
+        assert_eq!(pool.metrics().injector_len(), Some(1));
+        assert_eq!(pool.state().jobs_from_outside(), 0);
+        pool.shutdown().unwrap();
+    };
+    thread::spawn(in_adopted).join().unwrap();
+}
+
+#[test]
+fn other_workers_take_jobs_of_several_scopes_in_turn() {
+    let pool = pool(4);
+    let jobs_run = AtomicUsize::new(0);
+    thread::scope(|callers| {
+        for _ in 0..3 {
+            callers.spawn(|| {
+                pool.call(|| {
+                    pool_std::scope(|scope| {
+                        thread::scope(|threads| {
+                            threads.spawn(|| {
+                                for _ in 0..if cfg!(miri) { 5 } else { 200 } {
+                                    scope.spawn(|_| _ = jobs_run.fetch_add(1, SeqCst));
+                                }
+                            });
+                        });
+                    });
+                });
+            });
+        }
+    });
+    assert_eq!(jobs_run.into_inner(), if cfg!(miri) { 15 } else { 600 });
+}
