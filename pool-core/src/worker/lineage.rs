@@ -202,8 +202,8 @@ impl<P: Platform> WorkerThread<P> {
         });
     }
 
-    /// Returns what this worker, and those that run jobs of the job that it runs, may run while they
-    /// wait.
+    /// Returns what this worker, and those that run jobs of the job that it runs, may run while
+    /// they wait.
     pub(crate) fn isolation_of_job(&self) -> Isolation {
         if self.can_isolate() {
             self.shared().lineage().isolation()

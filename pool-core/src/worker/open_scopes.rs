@@ -81,7 +81,8 @@ impl OpenScopes {
         closure()
     }
 
-    /// Returns the position from which on the jobs of the innermost scope are on the worker's deque.
+    /// Returns the position from which on the jobs of the innermost scope are on the worker's
+    /// deque.
     pub(super) fn begin_of_innermost(&self) -> Option<Position> {
         self.scopes().next().map(|scope| scope.from.get())
     }

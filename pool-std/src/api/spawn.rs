@@ -18,9 +18,9 @@ use crate::{
 /// Spawns a job on the current pool, without waiting for it.
 ///
 /// A worker queues the job on its own deque, and runs the newest job of the deque first;
-/// [`spawn_fifo`] keeps the order. A pool that is dropped runs what was spawned before it ends. Jobs
-/// that each spawn the next one without end keep the older jobs of their worker waiting, unless
-/// other workers steal these, and its part of a [broadcast](crate::broadcast).
+/// [`spawn_fifo`] keeps the order. A pool that is dropped runs what was spawned before it ends.
+/// Jobs that each spawn the next one without end keep the older jobs of their worker waiting,
+/// unless other workers steal these, and its part of a [broadcast](crate::broadcast()).
 ///
 /// A panic goes to the pool's [handler](crate::ThreadPoolBuilder::panic_handler); without a handler
 /// it aborts the process.

@@ -114,7 +114,7 @@ impl FailedProgram {
     }
 
     /// Whether the program has failed again under the schedule. If not, it depends on something
-    /// else, or [was not run again](Explorer::attempts_to_shrink).
+    /// else, or [was not run again](super::Explorer::attempts_to_shrink).
     ///
     /// # Examples
     /// ```

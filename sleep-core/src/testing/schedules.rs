@@ -17,8 +17,8 @@ use super::schedule::{Actor, Bounds, Script, Switch, explore};
 /// is announced as [internal](crate::Origin::Internal) and comes from outside, goes unnoticed.
 ///
 /// A thread that waits must wait by a parker, a protocol, or a [`point`] in a loop. By a parker is
-/// best: then the check knows at once when no thread can go on. A thread that holds a lock which another one takes must not reach such a point; the check reports that after a
-/// minute.
+/// best: then the check knows at once when no thread can go on. A thread that holds a lock which
+/// another one takes must not reach such a point; the check reports that after a minute.
 ///
 /// # Examples
 /// ```

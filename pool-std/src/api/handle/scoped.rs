@@ -51,7 +51,8 @@ where
 
 /// A task that a job of a scope runs, or the thread that has its handle.
 struct Scoped<'scope> {
-    /// The scope, which lives while the job of the scope has not ended, or another one in its place.
+    /// The scope, which lives while the job of the scope has not ended, or another one in its
+    /// place.
     scope: *const Scope<'scope>,
     /// Who runs the task, and whether the scope waits for that thread.
     runner: AtomicU8,

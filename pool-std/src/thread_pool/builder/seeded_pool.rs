@@ -63,8 +63,8 @@ impl<S> ThreadPoolBuilder<S> {
         self
     }
 
-    /// Returns the turns in which the pool takes part, if it is seeded. Where a program is explored,
-    /// panics of jobs go there unless the program handles them.
+    /// Returns the turns in which the pool takes part, if it is seeded. Where a program is
+    /// explored, panics of jobs go there unless the program handles them.
     pub(super) fn turns(&mut self) -> Result<Option<Arc<Turns>>, BuildError> {
         let turns = match current_turns().or_else(|| self.settings.turns.clone()) {
             Some(turns) => Some(turns),

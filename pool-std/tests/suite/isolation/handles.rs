@@ -15,7 +15,9 @@ fn builder(workers: usize) -> ThreadPoolBuilder {
 
 /// Runs a program in a pool of one worker, in calls of all kinds.
 fn in_each_call(program: fn()) {
-    let calls: [fn(&ThreadPool, fn()); 4] = [
+    type Call = fn(&ThreadPool, fn());
+
+    let calls: [Call; 4] = [
         |pool, program| pool.call(program),
         |pool, program| pool.install(program),
         |pool, program| pool.install(|| isolate(program)),

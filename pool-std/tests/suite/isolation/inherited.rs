@@ -10,7 +10,10 @@ fn pool(workers: usize) -> ThreadPool {
 }
 
 /// How a call gives a part of its work to another worker, which begins it, and waits for it.
-type Share = fn(begins: &(dyn Fn() + Sync), part: &Arc<dyn Fn() + Send + Sync>);
+type Share = fn(begins: &(dyn Fn() + Sync), part: &Part);
+
+/// What the other worker runs.
+type Part = Arc<dyn Fn() + Send + Sync>;
 
 /// Runs a call that shares its work. The other worker waits in its part for a third one, and a job
 /// from outside is offered meanwhile, which would need a lock that the call holds. Returns whether
@@ -18,7 +21,7 @@ type Share = fn(begins: &(dyn Fn() + Sync), part: &Arc<dyn Fn() + Send + Sync>);
 fn begins_a_foreign_job(share: Share, is_guest: bool) -> bool {
     let pool = pool(3);
     let [part_has_begun, job_has_begun, began] = [(); 3].map(|()| Arc::new(AtomicBool::new(false)));
-    let part: Arc<dyn Fn() + Send + Sync> = {
+    let part: Part = {
         let (part_has_begun, job_has_begun) = (part_has_begun.clone(), job_has_begun.clone());
         let began = began.clone();
         Arc::new(move || {
