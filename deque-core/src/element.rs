@@ -97,7 +97,7 @@ pub use words::Words;
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be queued word by word",
     label = "not an `Element`",
-    note = "queue a `Box<{Self}>`; or use `impl_element!` if `{Self}` is a struct of elements"
+    note = "queue a `Box<{Self}>`; or use `impl_element!(Job(run: Box<Work>))` for a struct `Job(Box<Work>)` of elements"
 )]
 pub unsafe trait Element: Sized {
     /// The words that the element takes: `[*mut (); N]`, or the words of other elements.

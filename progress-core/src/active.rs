@@ -166,12 +166,12 @@ impl<'p, D: Domain> ManagedThread<'p, D> {
 /// # Examples
 /// ```
 /// use progress_core::{Participant, Progress};
-/// # use sleep_core::Parker;
-/// # struct Core;
-/// # impl Parker for Core {
-/// #     fn park(&self) {}
-/// #     fn unpark(&self) {}
-/// # }
+/// use sleep_core::Parker;
+/// struct Core;
+/// impl Parker for Core {
+///     fn park(&self) {}
+///     fn unpark(&self) {}
+/// }
 ///
 /// let participants = [const { Participant::new(Core) }; 2];
 /// let progress: Progress<(Core, _)> = Progress::new(participants);
@@ -285,12 +285,12 @@ impl<D: Domain> fmt::Debug for Active<'_, '_, D> {
 /// # Examples
 /// ```
 /// use progress_core::{Participant, Progress};
-/// # use sleep_core::Parker;
-/// # struct Core;
-/// # impl Parker for Core {
-/// #     fn park(&self) {}
-/// #     fn unpark(&self) {}
-/// # }
+/// use sleep_core::Parker;
+/// struct Core;
+/// impl Parker for Core {
+///     fn park(&self) {}
+///     fn unpark(&self) {}
+/// }
 ///
 /// let participants = [const { Participant::new(Core) }; 1];
 /// let progress: Progress<(Core, _)> = Progress::new(participants);

@@ -16,12 +16,12 @@ use crate::{AsymmetricFence, FullFences, Participant};
 /// # Examples
 /// ```
 /// use progress_core::{Domain, FullFences, Participant, Progress};
-/// # use sleep_core::Parker;
-/// # struct Core;
-/// # impl Parker for Core {
-/// #     fn park(&self) {}
-/// #     fn unpark(&self) {}
-/// # }
+/// use sleep_core::Parker;
+/// struct Core;
+/// impl Parker for Core {
+///     fn park(&self) {}
+///     fn unpark(&self) {}
+/// }
 ///
 /// enum Cores {}
 ///

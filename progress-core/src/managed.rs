@@ -14,35 +14,39 @@ use crate::{
     unwind::finally,
 };
 
-/// All participant slots of an instance are taken.
+/// An instance has as many participants as it has room for.
 ///
 /// # Examples
 /// ```
 /// use progress_core::{Participant, Progress};
-/// # use sleep_core::Parker;
-/// # struct Core;
-/// # impl Parker for Core {
-/// #     fn park(&self) {}
-/// #     fn unpark(&self) {}
-/// # }
+/// use sleep_core::Parker;
+/// struct Core;
+/// impl Parker for Core {
+///     fn park(&self) {}
+///     fn unpark(&self) {}
+/// }
 ///
 /// let participants = [const { Participant::new(Core) }; 1];
 /// let progress: Progress<(Core, _)> = Progress::new(participants);
 /// let first = progress.register()?;
 /// let error = progress.register().unwrap_err();
-/// assert_eq!(error.to_string(), "no free participant slot (capacity: 1)");
+/// assert_eq!(error.to_string(), "no room for another participant (capacity: 1)");
 /// # Ok::<(), progress_core::TooManyParticipants>(())
 /// ```
 #[doc(alias = "NoFreeLine")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TooManyParticipants {
-    /// The number of slots.
+    /// The number of participants that there is room for.
     pub capacity: usize,
 }
 
 impl fmt::Display for TooManyParticipants {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "no free participant slot (capacity: {})", self.capacity)
+        write!(
+            f,
+            "no room for another participant (capacity: {})",
+            self.capacity
+        )
     }
 }
 
@@ -52,8 +56,8 @@ impl<D: Domain> Progress<D> {
     /// Registers the calling thread as a managed thread. It waits until it is [activated].
     ///
     /// # Errors
-    /// Returns [`TooManyParticipants`] if managed threads and [readers](crate::Reader) have taken
-    /// all slots.
+    /// Returns [`TooManyParticipants`] if there is no room for another managed thread or
+    /// [reader](crate::Reader).
     ///
     /// [activated]: ManagedThread::activate
     pub fn register(&self) -> Result<ManagedThread<'_, D>, TooManyParticipants> {
@@ -74,7 +78,7 @@ impl<D: Domain> Progress<D> {
         })
     }
 
-    /// Takes a free slot and returns its index.
+    /// Makes a free participant one that is registered, and returns its index.
     pub(crate) fn take_participant(
         &self,
         take: fn(&Participant<D::Parker>) -> bool,
@@ -95,12 +99,12 @@ impl<D: Domain> Progress<D> {
 /// # Examples
 /// ```
 /// use progress_core::{Participant, Progress};
-/// # use sleep_core::Parker;
-/// # struct Core;
-/// # impl Parker for Core {
-/// #     fn park(&self) {}
-/// #     fn unpark(&self) {}
-/// # }
+/// use sleep_core::Parker;
+/// struct Core;
+/// impl Parker for Core {
+///     fn park(&self) {}
+///     fn unpark(&self) {}
+/// }
 ///
 /// let participants = [const { Participant::new(Core) }; 2];
 /// let progress: Progress<(Core, _)> = Progress::new(participants);

@@ -47,12 +47,12 @@ pub(crate) const fn number(value: RawWord) -> RawWord {
 /// # Examples
 /// ```
 /// use progress_core::{Participant, Progress};
-/// # use sleep_core::Parker;
-/// # struct Core;
-/// # impl Parker for Core {
-/// #     fn park(&self) {}
-/// #     fn unpark(&self) {}
-/// # }
+/// use sleep_core::Parker;
+/// struct Core;
+/// impl Parker for Core {
+///     fn park(&self) {}
+///     fn unpark(&self) {}
+/// }
 ///
 /// let participants = [const { Participant::new(Core) }; 1];
 /// let progress: Progress<(Core, _)> = Progress::new(participants);

@@ -22,12 +22,12 @@ use crate::queue::Queue;
 /// # Examples
 /// ```
 /// use progress_core::{Operation, Participant, Progress};
-/// # use sleep_core::Parker;
-/// # struct Core;
-/// # impl Parker for Core {
-/// #     fn park(&self) {}
-/// #     fn unpark(&self) {}
-/// # }
+/// use sleep_core::Parker;
+/// struct Core;
+/// impl Parker for Core {
+///     fn park(&self) {}
+///     fn unpark(&self) {}
+/// }
 ///
 /// let participants = [const { Participant::new(Core) }; 1];
 /// let progress: Progress<(Core, _)> = Progress::new(participants);
@@ -140,12 +140,12 @@ impl<F> fmt::Debug for Operation<F> {
 /// # Examples
 /// ```
 /// use progress_core::{Operation, Participant, Progress};
-/// # use sleep_core::Parker;
-/// # struct Core;
-/// # impl Parker for Core {
-/// #     fn park(&self) {}
-/// #     fn unpark(&self) {}
-/// # }
+/// use sleep_core::Parker;
+/// struct Core;
+/// impl Parker for Core {
+///     fn park(&self) {}
+///     fn unpark(&self) {}
+/// }
 ///
 /// let participants = [const { Participant::new(Core) }; 1];
 /// let progress: Progress<(Core, _)> = Progress::new(participants);
@@ -198,12 +198,12 @@ pub(crate) fn run(operation: NonNull<Header>) {
 /// # Examples
 /// ```
 /// use progress_core::{Operation, Operations, Participant, Progress};
-/// # use sleep_core::Parker;
-/// # struct Core;
-/// # impl Parker for Core {
-/// #     fn park(&self) {}
-/// #     fn unpark(&self) {}
-/// # }
+/// use sleep_core::Parker;
+/// struct Core;
+/// impl Parker for Core {
+///     fn park(&self) {}
+///     fn unpark(&self) {}
+/// }
 ///
 /// let participants = [const { Participant::new(Core) }; 1];
 /// let progress: Progress<(Core, _)> = Progress::new(participants);
@@ -264,12 +264,12 @@ impl fmt::Debug for Operations {
 /// # Examples
 /// ```
 /// use progress_core::{Participant, Progress};
-/// # use sleep_core::Parker;
-/// # struct Core;
-/// # impl Parker for Core {
-/// #     fn park(&self) {}
-/// #     fn unpark(&self) {}
-/// # }
+/// use sleep_core::Parker;
+/// struct Core;
+/// impl Parker for Core {
+///     fn park(&self) {}
+///     fn unpark(&self) {}
+/// }
 ///
 /// let participants = [const { Participant::new(Core) }; 1];
 /// let progress: Progress<(Core, _)> = Progress::new(participants);

@@ -13,12 +13,12 @@ use crate::moment::{STEP, WAITING, is_reached, number};
 /// # Examples
 /// ```
 /// use progress_core::{Participant, Progress};
-/// # use sleep_core::Parker;
-/// # struct Core;
-/// # impl Parker for Core {
-/// #     fn park(&self) {}
-/// #     fn unpark(&self) {}
-/// # }
+/// use sleep_core::Parker;
+/// struct Core;
+/// impl Parker for Core {
+///     fn park(&self) {}
+///     fn unpark(&self) {}
+/// }
 ///
 /// let participants = [const { Participant::new(Core) }; 2];
 /// let progress: Progress<(Core, _)> = Progress::new(participants);

@@ -23,12 +23,12 @@ use crate::{
 /// # Examples
 /// ```
 /// use progress_core::{Participant, Progress};
-/// # use sleep_core::Parker;
-/// # struct Core;
-/// # impl Parker for Core {
-/// #     fn park(&self) {}
-/// #     fn unpark(&self) {}
-/// # }
+/// use sleep_core::Parker;
+/// struct Core;
+/// impl Parker for Core {
+///     fn park(&self) {}
+///     fn unpark(&self) {}
+/// }
 ///
 /// static PROGRESS: Progress<(Core, [Participant<Core>; 2])> =
 ///     Progress::new([const { Participant::new(Core) }; 2]);
@@ -50,12 +50,12 @@ use crate::{
 /// The participants may be stored elsewhere:
 /// ```
 /// use progress_core::{Participant, Progress};
-/// # use sleep_core::Parker;
-/// # struct Core;
-/// # impl Parker for Core {
-/// #     fn park(&self) {}
-/// #     fn unpark(&self) {}
-/// # }
+/// use sleep_core::Parker;
+/// struct Core;
+/// impl Parker for Core {
+///     fn park(&self) {}
+///     fn unpark(&self) {}
+/// }
 ///
 /// let mut participants = [Participant::new(Core), Participant::new(Core)];
 /// let progress: Progress<(Core, _)> = Progress::new(&mut participants[..]);
@@ -67,12 +67,12 @@ use crate::{
 /// [`ParticipantStorage`](crate::ParticipantStorage).
 /// ```compile_fail,E0277
 /// use progress_core::{Participant, Progress};
-/// # use sleep_core::Parker;
-/// # struct Core;
-/// # impl Parker for Core {
-/// #     fn park(&self) {}
-/// #     fn unpark(&self) {}
-/// # }
+/// use sleep_core::Parker;
+/// struct Core;
+/// impl Parker for Core {
+///     fn park(&self) {}
+///     fn unpark(&self) {}
+/// }
 ///
 /// struct Elsewhere;
 /// impl AsRef<[Participant<Core>]> for Elsewhere {
@@ -87,12 +87,12 @@ use crate::{
 /// for its own:
 /// ```compile_fail,E0277
 /// use progress_core::{Participant, Progress};
-/// # use sleep_core::Parker;
-/// # struct Core;
-/// # impl Parker for Core {
-/// #     fn park(&self) {}
-/// #     fn unpark(&self) {}
-/// # }
+/// use sleep_core::Parker;
+/// struct Core;
+/// impl Parker for Core {
+///     fn park(&self) {}
+///     fn unpark(&self) {}
+/// }
 ///
 /// let participants = [Participant::new(Core)];
 /// let one: Progress<(Core, &[Participant<Core>])> = Progress::new(&participants[..]);

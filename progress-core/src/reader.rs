@@ -11,7 +11,7 @@ impl<D: Domain> Progress<D> {
     /// Registers a reader, for a thread that is not managed and reads often.
     ///
     /// # Errors
-    /// Returns [`TooManyParticipants`] if all slots are taken.
+    /// Returns [`TooManyParticipants`] if there is no room for another participant.
     pub fn register_reader(&self) -> Result<Reader<'_, D>, TooManyParticipants> {
         let index = self.take_participant(Participant::take_for_reader)?;
         let participant = &self.participants()[index];
@@ -35,12 +35,12 @@ impl<D: Domain> Progress<D> {
 /// # Examples
 /// ```
 /// use progress_core::{Participant, Progress};
-/// # use sleep_core::Parker;
-/// # struct Core;
-/// # impl Parker for Core {
-/// #     fn park(&self) {}
-/// #     fn unpark(&self) {}
-/// # }
+/// use sleep_core::Parker;
+/// struct Core;
+/// impl Parker for Core {
+///     fn park(&self) {}
+///     fn unpark(&self) {}
+/// }
 ///
 /// static PROGRESS: Progress<(Core, [Participant<Core>; 1])> =
 ///     Progress::new([const { Participant::new(Core) }; 1]);
@@ -109,12 +109,12 @@ impl<D: Domain> fmt::Debug for Reader<'_, D> {
 /// # Examples
 /// ```
 /// use progress_core::{Participant, Progress};
-/// # use sleep_core::Parker;
-/// # struct Core;
-/// # impl Parker for Core {
-/// #     fn park(&self) {}
-/// #     fn unpark(&self) {}
-/// # }
+/// use sleep_core::Parker;
+/// struct Core;
+/// impl Parker for Core {
+///     fn park(&self) {}
+///     fn unpark(&self) {}
+/// }
 ///
 /// let participants = [const { Participant::new(Core) }; 1];
 /// let progress: Progress<(Core, _)> = Progress::new(participants);

@@ -23,12 +23,12 @@ use crate::{
 /// ```
 /// use std::sync::atomic::{AtomicPtr, Ordering};
 /// use progress_core::{Participant, Progress, Reclaimable};
-/// # use sleep_core::Parker;
-/// # struct Core;
-/// # impl Parker for Core {
-/// #     fn park(&self) {}
-/// #     fn unpark(&self) {}
-/// # }
+/// use sleep_core::Parker;
+/// struct Core;
+/// impl Parker for Core {
+///     fn park(&self) {}
+///     fn unpark(&self) {}
+/// }
 ///
 /// let progress: Progress<(Core, _)> = Progress::new([Participant::new(Core)]);
 /// let shared = AtomicPtr::new(Box::into_raw(Box::new(Reclaimable::new(1))));

@@ -226,7 +226,7 @@ fn parse_mode(mode: &str) -> Result<String, &'static str> {
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
     let Choice::Run(board) = arguments.choice else {
         for board in BOARDS {
-            println!("{:17} {}", board.name, board.description());
+            println!("{:21} {}", board.name, board.description());
         }
         return Ok(ExitCode::SUCCESS);
     };

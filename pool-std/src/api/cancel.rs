@@ -292,7 +292,9 @@ impl<'scope, E: Send + 'scope> TryScope<'_, 'scope, E> {
     }
 
     /// Whether the body or a job has failed, or the scope was [cancelled](Self::cancel_token). For
-    /// long jobs, which may end early then.
+    /// long jobs, which may end early then. What such a job returns does not count if another one
+    /// has failed: the scope returns the first error. In a scope that was cancelled, an `Err` is
+    /// that first error.
     ///
     /// # Examples
     /// ```

@@ -203,7 +203,7 @@ pub(super) fn global_without_threads() -> &'static Arc<Registry> {
     }
     match result {
         Ok(()) | Err(BuildError::GlobalPoolAlreadyInitialized) => {}
-        Err(error) => panic!("the global thread pool could not be built: {error}"),
+        Err(error) => panic!("a call needs the global thread pool: {error}"),
     }
     global.pool.get().expect("built above")
 }

@@ -26,7 +26,10 @@ fn more_threads_than_lines_are_refused() {
     let first = progress.register().unwrap();
     let error = progress.register().unwrap_err();
     assert_eq!(error, TooManyParticipants { capacity: 1 });
-    assert_eq!(error.to_string(), "no free participant slot (capacity: 1)");
+    assert_eq!(
+        error.to_string(),
+        "no room for another participant (capacity: 1)"
+    );
     assert_eq!(progress.register_reader().unwrap_err(), error);
     drop(first);
     assert!(progress.register().is_ok(), "the line is free again");

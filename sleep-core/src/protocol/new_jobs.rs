@@ -19,7 +19,7 @@ use crate::protocol::hint::Hint;
 /// ```
 #[derive(Clone, Copy)]
 pub struct NewJobs<E> {
-    /// How long the poster stays with the jobs.
+    /// Whether the poster stays until the jobs have been run.
     pub origin: Origin,
     /// The number of jobs. With 0, no worker is woken. So a caller that queued a job and announces
     /// none loses the wake-up.

@@ -97,7 +97,7 @@ impl TraceFile {
     }
 
     pub(super) fn parse(text: &str) -> Result<Self> {
-        let json: Json = serde_json::from_str(text)?;
+        let json: Json = serde_json::from_str(text).context("not a trace in Chrome's format")?;
         let is_timed = |event: &&Event| event.ph == "X";
         let slices = json.events.iter().filter(is_timed);
         let first = slices.map(|event| event.ts).fold(f64::INFINITY, f64::min);
@@ -161,8 +161,8 @@ impl TraceFile {
         let wakes = self.arrows.len() - steals;
         let (end, overwritten) = (self.end, self.overwritten);
         format!(
-            "{end:.1} ms, {jobs} jobs, {steals} steals, {wakes} wake-ups; {overwritten} older \
-             events were overwritten"
+            "{end:.1} ms; jobs: {jobs}, steals: {steals}, wake-ups: {wakes}, older events that were \
+             overwritten: {overwritten}"
         )
     }
 }
@@ -212,7 +212,8 @@ mod tests {
         assert_eq!(depths, [0, 1]);
         assert_eq!(trace.arrows[0].from, ((1, 1), 0.5));
         assert_eq!(trace.arrows[0].to, ((1, 1), 1.5));
-        let summary = "4.0 ms, 1 jobs, 1 steals, 0 wake-ups; 3 older events were overwritten";
+        let summary =
+            "4.0 ms; jobs: 1, steals: 1, wake-ups: 0, older events that were overwritten: 3";
         assert_eq!(trace.summary(), summary);
     }
 

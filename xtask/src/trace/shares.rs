@@ -59,10 +59,10 @@ pub(super) fn describe(trace: &TraceFile) -> String {
         if *is_blocked > 0.0 {
             _ = write!(text, ", is blocked {is_blocked:.1} ms");
         }
-        for (is_steal, verb) in [(true, "has stolen"), (false, "was woken")] {
+        for (is_steal, what) in [(true, "steals"), (false, "wake-ups")] {
             let counts = counts(trace, *row, is_steal);
             if !counts.is_empty() {
-                _ = write!(text, "; {verb} {}", counts.join(", "));
+                _ = write!(text, "; {what}: {}", counts.join(", "));
             }
         }
         text.push('\n');
@@ -114,8 +114,8 @@ mod tests {
             {"ph":"f","name":"wake","id":2,"cat":"wake","bp":"e","pid":1,"tid":1,"ts":2500}]}"#;
         assert_eq!(
             describe(&TraceFile::parse(text).unwrap()),
-            "worker 0: runs 3.5 ms, searches 0.0 ms, sleeps 0.5 ms; was woken 1 by outside\n\
-             worker 1: runs 0.3 ms, searches 0.7 ms, sleeps 0.0 ms; has stolen 1 from worker 0\n"
+            "worker 0: runs 3.5 ms, searches 0.0 ms, sleeps 0.5 ms; wake-ups: 1 by outside\n\
+             worker 1: runs 0.3 ms, searches 0.7 ms, sleeps 0.0 ms; steals: 1 from worker 0\n"
         );
     }
 }

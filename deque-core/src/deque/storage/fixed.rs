@@ -7,7 +7,7 @@ use super::{Buffer, Position, Storage};
 use crate::element::Slot;
 use crate::element::{Element, SlotOf};
 
-/// A fixed number of slots within the deque itself.
+/// A fixed number of cells within the deque itself.
 ///
 /// # Examples
 /// ```

@@ -12,7 +12,7 @@ use crate::{
 #[cfg(all(test, not(loom)))]
 mod tests;
 
-/// Slots on the heap. Their number doubles when there is no room, and falls when the owner
+/// Cells on the heap. Their number doubles when there is no room, and falls when the owner
 /// [shrinks](crate::Worker::shrink_to) them.
 ///
 /// A thief may still read a ring that was replaced. So the ring is kept until the owner
