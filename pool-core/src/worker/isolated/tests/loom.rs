@@ -6,9 +6,10 @@
 //! | the look at the word of a lone sleeper when a latch is set | `an_isolated_join_against_a_thief` |
 //! | the fence of a lone sleeper, or that of a thread that gives it a job | `a_job_for_a_worker_that_falls_asleep_isolated` |
 //! | the fence of a thread that calls it, or the look whether it is called | `a_job_of_a_scope_from_outside_against_its_worker_that_falls_asleep` |
+//! | the exchange by which a thread calls it, with a store instead | `two_jobs_of_a_scope_from_outside_against_its_worker_that_falls_asleep` |
 //! | the announcement of what a lone sleeper leaves | `an_isolated_worker_leaves_older_jobs_to_one_that_falls_asleep` |
 
-use std::{ptr::NonNull, sync::Arc};
+use std::{ptr::NonNull, sync::Arc, vec::Vec};
 
 use ::loom::thread;
 use deque_core::IntrusiveInjector;
@@ -117,41 +118,61 @@ struct Sent<A, B>(NonNull<A>, NonNull<B>);
 // SAFETY: the model keeps both in place until that thread has ended.
 unsafe impl<A, B> Send for Sent<A, B> {}
 
-/// Models a scope whose worker falls asleep, and a job of it that a thread outside queues.
-#[test]
-fn a_job_of_a_scope_from_outside_against_its_worker_that_falls_asleep() {
-    model(3, || {
-        let registry = registry::<Test>(1);
-        let outside = IntrusiveInjector::<'static, Option<JobRef>>::new();
-        with_worker(&registry, 0, |worker| {
-            worker.isolate(Isolation::Subtree, || {
-                let scope = ScopeCore::new(Some(worker), &registry);
-                let job = StackJob::new(
+/// Opens a scope whose worker falls asleep, while threads outside queue a job of it each.
+fn open_scope_with_jobs_from_outside<const POSTERS: usize>() {
+    let registry = registry::<Test>(1);
+    let outside = IntrusiveInjector::<'static, Option<JobRef>>::new();
+    with_worker(&registry, 0, |worker| {
+        worker.isolate(Isolation::Subtree, || {
+            let scope = ScopeCore::new(Some(worker), &registry);
+            let jobs = [(); POSTERS].map(|()| {
+                StackJob::new(
                     // SAFETY: 1. it was added below; 2. a worker of the pool runs it.
                     |_: JobContext<'_, Test>| unsafe { ScopeCore::job_done(&raw const scope) },
                     BlockingLatch::new(),
-                );
-                let mut node = IntrusiveInjector::<'static, Option<JobRef>>::node();
-                let node = NonNull::from(&mut node);
-                scope.add_job(None);
-                // SAFETY: 1. it stays until the scope has ended, which waits for it; 2. any thread
-                // may set its latch.
-                let job = unsafe { job.as_job_ref() };
-                let waiter = scope.isolated_waiter().expect("it is isolated");
-                let (sent, pool) = (Sent(NonNull::from(&outside), node), registry.clone());
-                let poster = thread::spawn(move || {
-                    let Sent(queue, node) = sent;
-                    // SAFETY: both stay until the scope has ended. `push`: 1. likewise.
-                    unsafe { JobQueue::push(queue.as_ref(), node, job) };
-                    pool.call_isolated_waiter(waiter);
-                });
-                let take = || JobQueue::steal(&outside).success();
-                // SAFETY: 1. the queue gives it out once.
-                unsafe { scope.complete_taking(Some(worker), &take, || ()) };
-                poster.join().unwrap();
+                )
             });
+            let mut nodes =
+                [(); POSTERS].map(|()| IntrusiveInjector::<'static, Option<JobRef>>::node());
+            let waiter = scope.isolated_waiter().expect("it is isolated");
+            let posters: Vec<_> = jobs
+                .iter()
+                .zip(&mut nodes)
+                .map(|(job, node)| {
+                    scope.add_job(None);
+                    // SAFETY: 1. it stays until the scope has ended, which waits for it; 2. any
+                    // thread may set its latch.
+                    let job = unsafe { job.as_job_ref() };
+                    let sent = Sent(NonNull::from(&outside), NonNull::from(node));
+                    let pool = registry.clone();
+                    thread::spawn(move || {
+                        let Sent(queue, node) = sent;
+                        // SAFETY: both stay until the scope has ended. `push`: 1. likewise.
+                        unsafe { JobQueue::push(queue.as_ref(), node, job) };
+                        pool.call_isolated_waiter(waiter);
+                    })
+                })
+                .collect();
+            let take = || JobQueue::steal(&outside).success();
+            // SAFETY: 1. the queue gives it out once.
+            unsafe { scope.complete_taking(Some(worker), &take, || ()) };
+            posters
+                .into_iter()
+                .for_each(|poster| poster.join().unwrap());
         });
     });
+}
+
+/// Models a scope whose worker falls asleep, and a job of it that a thread outside queues.
+#[test]
+fn a_job_of_a_scope_from_outside_against_its_worker_that_falls_asleep() {
+    model(3, open_scope_with_jobs_from_outside::<1>);
+}
+
+/// Models two such threads: the second call may come when the worker answers the first one.
+#[test]
+fn two_jobs_of_a_scope_from_outside_against_its_worker_that_falls_asleep() {
+    model(3, open_scope_with_jobs_from_outside::<2>);
 }
 
 /// Models a worker that has a job from before its isolated wait, which no worker has announced,
