@@ -33,10 +33,12 @@ use pending::PendingJobs;
 ///     ScopeCore::new(Some(&worker), registry)
 /// }
 /// ```
+#[repr(C)]
 pub struct ScopeCore<'w, P: Platform> {
-    pending: PendingJobs<'w, P>,
     panic: FirstPanic<P>,
     is_completed: AtomicBool,
+    /// The last one, so that what its owner writes is on a line with the owner's own frame.
+    pending: PendingJobs<'w, P>,
 }
 
 impl<'w, P: Platform> ScopeCore<'w, P> {
@@ -133,12 +135,22 @@ impl<'w, P: Platform> ScopeCore<'w, P> {
     /// job that has spawned it. The job may be begun later, or may have come another way.
     #[inline]
     pub fn run_job(&self, body: impl FnOnce()) {
-        let mut body = Some(body);
-        let mut run = || self.catch(body.take().expect("it is run once"));
-        match self.pending.isolation() {
-            Isolation::Anything => _ = run(),
-            isolation => isolate::<P>(isolation, &mut || _ = run()),
+        if self.pending.isolation() == Isolation::Anything {
+            self.catch(body);
+        } else {
+            self.run_isolated_job(body);
         }
+    }
+
+    #[cold]
+    fn run_isolated_job(&self, body: impl FnOnce()) {
+        // SAFETY: 1. the thread stays the worker until the body returns.
+        let worker = unsafe { WorkerThread::<P>::current() };
+        // It may be in an isolated job already.
+        let isolation = self.pending.isolation();
+        let worker = worker.filter(|worker| worker.isolation_of_job() < isolation);
+        let _isolated = worker.map(|worker| worker.begin_isolated(isolation));
+        self.catch(body);
     }
 
     /// Runs a closure, the body of the scope or of a job. Keeps its panic.
@@ -175,17 +187,6 @@ impl<'w, P: Platform> ScopeCore<'w, P> {
         // SAFETY: 1. the scope waits, and so lives, until this job is removed; this is the only
         // call for it; 2. is obligation 2.
         unsafe { PendingJobs::remove(&raw const (*this).pending) };
-    }
-}
-
-/// Calls a closure on this thread, which is a worker that may run no more than this, or will not
-/// during the call.
-#[cold]
-fn isolate<P: Platform>(isolation: Isolation, closure: &mut dyn FnMut()) {
-    // SAFETY: 1. the thread stays the worker until the closure returns.
-    match unsafe { WorkerThread::<P>::current() } {
-        Some(worker) if worker.isolation_of_job() < isolation => worker.isolate(isolation, closure),
-        _ => closure(),
     }
 }
 

@@ -7,7 +7,7 @@
 //! | `turns` | the turn, which one worker has |
 //! | `system` | whether a thread waits for something outside the pool |
 //! | `explore` | a program under many schedules |
-//! | `first_panic` | the first panic of a program, and its schedule |
+//! | `panics` | the first panics of a program, and its schedule then |
 //! | `shrink` | the switches without which it does not fail |
 //! | `failed` | what the program's author is told |
 //!
@@ -18,7 +18,7 @@
 mod choices;
 mod explore;
 mod failed;
-mod first_panic;
+mod panics;
 mod schedule;
 mod shrink;
 mod system;

@@ -1,6 +1,6 @@
 //! How many jobs of a scope are pending.
 
-use core::mem::MaybeUninit;
+use core::mem::{MaybeUninit, size_of};
 
 use sleep_core::WorkerIndex;
 
@@ -56,10 +56,10 @@ pub(super) struct PendingJobs<'w, P: Platform> {
     left: AtomicUsize,
 }
 
-/// Keeps what is before it and what is behind it on different cache lines of 64 bytes.
+/// Keeps the word before it and the one behind it on different cache lines of 64 bytes.
 ///
 /// With an alignment instead, a scope would take twice the stack, and scopes may be nested.
-type Gap = MaybeUninit<[u64; 7]>;
+type Gap = MaybeUninit<[usize; 64 / size_of::<usize>() - 1]>;
 
 impl<'w, P: Platform> PendingJobs<'w, P> {
     /// Counts the body of a scope on this pool; `owner` is the worker that waits. A worker of

@@ -230,9 +230,15 @@ impl<P: Platform> WorkerThread<P> {
         if !self.can_isolate() {
             return closure();
         }
-        let outer = self.shared().lineage().own();
-        let _inner = Inner::begin(self, outer.theft, isolation.max(outer.isolation));
+        let _isolated = self.begin_isolated(isolation);
         closure()
+    }
+
+    /// Isolates this worker as [`isolate`](Self::isolate) does until the value is dropped, if it
+    /// [can](Self::can_isolate).
+    pub(crate) fn begin_isolated(&self, isolation: Isolation) -> Inner<'_, P> {
+        let outer = self.shared().lineage().own();
+        Inner::begin(self, outer.theft, isolation.max(outer.isolation))
     }
 
     /// Runs a closure that runs a job of another worker.
@@ -269,7 +275,7 @@ impl<P: Platform> WorkerThread<P> {
 
 /// A worker that runs a job, or a closure, with a lineage of its own. Publishes the lineage of what
 /// is below it when it is dropped, by a panic too.
-struct Inner<'w, P: Platform> {
+pub(crate) struct Inner<'w, P: Platform> {
     worker: &'w WorkerThread<P>,
     outer: Lineage,
     outer_begin: Position,

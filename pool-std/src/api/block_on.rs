@@ -7,6 +7,8 @@ use std::{
     task::{Context, Poll, Wake, Waker},
 };
 
+use pool_core::Isolation;
+
 use crate::{
     driver::{self, Signal},
     panics::lock,
@@ -71,7 +73,10 @@ impl Alarm {
         // A future that wakes itself may wait for a job that no other worker runs.
         //
         // SAFETY: 1. the reference is used in this statement.
-        if has_rung && let Some(worker) = unsafe { WorkerThread::current() } {
+        if has_rung
+            && let Some(worker) = unsafe { WorkerThread::current() }
+            && worker.isolation() == Isolation::Anything
+        {
             worker.help();
         }
         // Liveness: the future keeps the waker, whose call sets the signal. If it drops the waker

@@ -159,7 +159,7 @@ impl<'scope, T> ScopedJoinHandle<'scope, T> {
             return limit.poll(Some(worker), WorkerThread::help, || {
                 if self.isolated_worker().is_some() {
                     // A future that was woken meanwhile, which no queue gives to this worker.
-                    self.task().run_here(worker.registry());
+                    self.run_on(worker);
                 }
                 self.is_finished()
             });
@@ -265,9 +265,19 @@ impl<'scope, T> ScopedJoinHandle<'scope, T> {
         let Some(worker) = self.worker() else { return };
         while !self.is_finished() {
             if !worker.help_local() {
-                self.task().run_here(worker.registry());
+                self.run_on(worker);
                 return;
             }
+        }
+    }
+
+    /// Runs the job on this thread's worker, if no other one has begun it. In an isolated call, its
+    /// waits leave alone what is for the waits of this frame.
+    fn run_on(&self, worker: &WorkerThread) {
+        let run = || self.task().run_here(worker.registry());
+        match worker.isolation() {
+            Isolation::Anything => run(),
+            isolation => worker.isolate(isolation, run),
         }
     }
 

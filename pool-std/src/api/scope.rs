@@ -62,12 +62,14 @@ pub struct ScopeFifo<'scope> {
     fifos: Vec<JobFifo<Std>>,
 }
 
+/// What all workers read comes first, and what they write is in the `core` apart from that.
+#[repr(C)]
 struct ScopeBase<'scope> {
-    /// Its worker outlives it, by `new`.
-    core: ScopeCore<'static, Std>,
+    registry: Arc<Registry>,
     /// The jobs that no worker has queued, if the scope's worker waits in isolation.
     outside: OnceLock<Arc<OutsideJobs>>,
-    registry: Arc<Registry>,
+    /// Its worker outlives it, by `new`.
+    core: ScopeCore<'static, Std>,
     marker: Marker<'scope>,
 }
 

@@ -194,8 +194,7 @@ impl PoolState {
         };
         let workers = metrics.workers().iter().enumerate().map(worker).collect();
         let injected = metrics.injector_len().unwrap_or_default();
-        let stand_ins = registry.data().outside_scopes.num_stand_ins();
-        Self::new(workers, injected.saturating_sub(stand_ins))
+        Self::new(workers, registry.data().outside_scopes.num_jobs(injected))
     }
 
     fn new(workers: Vec<WorkerStatus>, jobs_from_outside: usize) -> Self {

@@ -5,7 +5,7 @@ use std::{sync::Arc, thread, time::Duration};
 use super::{
     Schedule, Turns,
     failed::{ExploreError, FailedProgram},
-    first_panic::into_message,
+    panics::into_message,
     shrink::shrink,
 };
 use crate::{
@@ -237,9 +237,9 @@ impl Explorer {
             .with_turns(turns.clone())
             .build()?;
         let result = self.run_in(&pool, &turns, program);
-        let (of_spawned_job, (choices, switches)) = turns.take_outcome();
+        let (failure, (choices, switches)) = turns.take_outcome(result);
         Ok(Run {
-            failure: result.err().or(of_spawned_job),
+            failure,
             choices,
             switches,
         })
@@ -291,7 +291,7 @@ struct RecordOnPanic<'t>(&'t Turns);
 impl Drop for RecordOnPanic<'_> {
     fn drop(&mut self) {
         if thread::panicking() {
-            self.0.record_panic();
+            self.0.note_panic_of_program();
         }
     }
 }

@@ -9,7 +9,7 @@ use std::{
 use super::{
     Schedule,
     choices::Choices,
-    first_panic::{FirstPanic, Record},
+    panics::{FirstPanics, Record},
     system::SystemThread,
 };
 use crate::thread_pool::handlers::PanicHandler;
@@ -44,7 +44,7 @@ pub(crate) struct Turns {
     /// Told when no member has the turn, nor waits for it.
     at_rest: Condvar,
     /// Of a program that is explored.
-    first_panic: Option<FirstPanic>,
+    first_panics: Option<FirstPanics>,
 }
 
 impl Turns {
@@ -64,7 +64,7 @@ impl Turns {
                 ready: Vec::new(),
             }),
             at_rest: Condvar::new(),
-            first_panic: is_recorded.then(FirstPanic::default),
+            first_panics: is_recorded.then(FirstPanics::default),
         })
     }
 
@@ -271,30 +271,36 @@ impl Turns {
     /// Returns what handles the panics of spawned jobs, in pools without a handler, if a program is
     /// explored.
     pub(crate) fn panic_handler(self: &Arc<Self>) -> Option<Box<PanicHandler>> {
-        self.first_panic.as_ref()?;
+        self.first_panics.as_ref()?;
         let turns = self.clone();
         Some(Box::new(move |payload| {
-            turns.record_panic();
-            if let Some(first_panic) = &turns.first_panic {
-                first_panic.note(payload);
+            if let Some(panics) = &turns.first_panics {
+                panics.note_spawned_job(payload, turns.record());
             }
         }))
     }
 
-    /// Keeps what the schedule was, for the first panic of a program that is explored.
-    pub(super) fn record_panic(&self) {
-        if let Some(first_panic) = &self.first_panic {
-            first_panic.record(|| self.record());
+    /// Keeps what the schedule is, for a program that is explored and panics.
+    pub(super) fn note_panic_of_program(&self) {
+        if let Some(panics) = &self.first_panics {
+            panics.note_program(self.record());
         }
     }
 
-    /// Returns the message of the first panic of a spawned job, and what the schedule was until the
-    /// first panic, or until now.
-    pub(super) fn take_outcome(&self) -> (Option<String>, Record) {
-        let first_panic = self.first_panic.as_ref();
-        let at_panic = first_panic.and_then(FirstPanic::take_record);
-        let message = first_panic.and_then(FirstPanic::take_message);
-        (message, at_panic.unwrap_or_else(|| self.record()))
+    /// Returns how a program has failed, by itself or in a job that it has spawned, and what the
+    /// schedule was then, or is now.
+    pub(super) fn take_outcome(&self, result: Result<(), String>) -> (Option<String>, Record) {
+        let panics = self.first_panics.as_ref();
+        match result {
+            Err(failure) => {
+                let record = panics.and_then(FirstPanics::take_program);
+                (Some(failure), record.unwrap_or_else(|| self.record()))
+            }
+            Ok(()) => match panics.and_then(FirstPanics::take_spawned_job) {
+                Some((failure, record)) => (Some(failure), record),
+                None => (None, self.record()),
+            },
+        }
     }
 
     /// Locks the state. The thread does not sleep for it: to the system it would be blocked.

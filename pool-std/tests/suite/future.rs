@@ -369,3 +369,29 @@ fn a_worker_runs_jobs_between_polls_of_a_future_that_wakes_itself() {
         assert_eq!(receiver.recv_timeout(Duration::from_secs(20)), Ok(7));
     }
 }
+
+#[test]
+fn a_future_that_wakes_itself_in_isolation_lets_no_other_job_run() {
+    let pool = pool(1);
+    let [held, ran] = [(); 2].map(|()| AtomicUsize::new(0));
+    pool.install(|| {
+        pool_std::isolate(|| {
+            pool_std::scope(|scope| {
+                scope.spawn(|_| _ = ran.fetch_or(held.load(SeqCst), SeqCst));
+                held.store(1, SeqCst);
+                let mut polls = 0;
+                pool_std::block_on(poll_fn(move |context| {
+                    polls += 1;
+                    context.waker().wake_by_ref();
+                    if polls < 3 {
+                        Poll::Pending
+                    } else {
+                        Poll::Ready(())
+                    }
+                }));
+                held.store(0, SeqCst);
+            })
+        })
+    });
+    assert_eq!(ran.into_inner(), 0);
+}

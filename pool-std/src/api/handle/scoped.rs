@@ -1,7 +1,8 @@
 //! Jobs of a scope that have a handle.
 
 use std::{
-    panic::resume_unwind,
+    mem::ManuallyDrop,
+    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
     sync::atomic::{AtomicU8, Ordering},
 };
 
@@ -14,6 +15,7 @@ use super::{
 use crate::{
     api::{scope::Scope, scope_job::AnyScope},
     context::Context,
+    panics::drop_quietly,
     platform::{Registry, Std},
 };
 
@@ -89,7 +91,8 @@ impl<'scope> Scoped<'scope> {
     /// Lets the scope wait for the thread that has the handle, if that one runs the task. For the
     /// job of the scope, before it ends.
     fn count_runner(&self, scope: &ScopeCore<'_, Std>) {
-        if self.runner.load(Ordering::Relaxed) != HERE {
+        // Ordering: Acquire, as on failure in `begin`.
+        if self.runner.load(Ordering::Acquire) != HERE {
             return;
         }
         // Before that thread may remove it.
@@ -127,8 +130,9 @@ where
         if !self.kind.begin(HERE) {
             return;
         }
-        // SAFETY: the job of the scope has not ended. It finds that this thread runs the task, and
-        // lets the scope wait until `end`.
+        // SAFETY: the job of the scope has not ended, since it becomes the runner before, in any way
+        // that it may end. It finds that this thread runs the task, and lets the scope wait until
+        // `end`.
         let scope = unsafe { &*self.kind.scope };
         scope.core().run_job(|| {
             let ended = self.run_here(|job| job(scope));
@@ -160,14 +164,34 @@ unsafe impl<F: Send, T: Send> Send for QueuedTask<'_, F, T> {}
 
 impl<'scope, F: FnOnce(&Scope<'scope>) -> T, T> QueuedTask<'scope, F, T> {
     fn run(self, scope: &Scope<'scope>) {
+        let task = ManuallyDrop::new(self).0;
         // SAFETY: it lives by the queue's reference, which ends below.
-        let kind = unsafe { &(*self.0).kind };
+        let kind = unsafe { &(*task).kind };
         if !kind.begin(QUEUE) {
             kind.count_runner(scope.core());
         }
         // SAFETY: 1. it is used once: the value is consumed.
-        let ended = unsafe { Task::run(self.0, |job| job(scope)) };
+        let ended = unsafe { Task::run(task, |job| job(scope)) };
         // For the scope, as the panic of any of its jobs.
         ended.unwrap_or_else(|panic| resume_unwind(panic));
+    }
+}
+
+/// For a job of the scope that ends before it comes to its task: what follows jobs, such as a
+/// subscriber of `tracing`, has panicked. The scope may end after that.
+impl<F, T> Drop for QueuedTask<'_, F, T> {
+    fn drop(&mut self) {
+        // SAFETY: it lives by the queue's reference, which ends below.
+        let task = unsafe { &*self.0 };
+        if task.kind.begin(QUEUE) {
+            // Code of the user, during a panic.
+            drop_quietly(catch_unwind(AssertUnwindSafe(|| task.abort())));
+        } else {
+            // SAFETY: the scope lives, since this job of it has not ended.
+            let scope = unsafe { &*task.kind.scope };
+            task.kind.count_runner(scope.core());
+        }
+        // SAFETY: 1. it is used once: `run` has not consumed the value.
+        drop_quietly(unsafe { Task::leave_queue(self.0) });
     }
 }

@@ -163,6 +163,23 @@ impl<K, F, T> Task<K, F, T> {
         freed
     }
 
+    /// Ends the queue's reference to a job that it has not run.
+    ///
+    /// # Errors
+    /// As [`free`](Self::free).
+    ///
+    /// # Safety
+    /// 1. The task lives, by the reference in its queue, which is not used any more.
+    pub(super) unsafe fn leave_queue(this: *mut Self) -> Result<(), Panic> {
+        // SAFETY: 1. by our obligation 1; the task is not used unless we are the last owner.
+        if unsafe { State::leave_queue(&raw const (*this).state) } {
+            // SAFETY: 1. both have left.
+            unsafe { Self::free(this) }
+        } else {
+            Ok(())
+        }
+    }
+
     /// Frees the job.
     ///
     /// # Errors

@@ -17,6 +17,7 @@ use pool_core::{Job, JobHeader, JobRef};
 
 use crate::{
     api::spawn::NO_NODE,
+    fork,
     panics::lock,
     platform::{Registry, WorkerThread},
 };
@@ -53,8 +54,12 @@ impl OutsideJobs {
         registry.data().outside_scopes.add(registry, scope);
     }
 
-    /// Forgets the scope, which has ended.
+    /// Forgets the scope, which has ended. In a child of the pool's process does nothing: a thread
+    /// of the parent may have locked the list.
     pub(super) fn end(self: &Arc<Self>, registry: &Registry) {
+        if !fork::is_here(registry) {
+            return;
+        }
         // The list is locked before a queue in it, elsewhere.
         let is_listed = lock(&self.0).is_listed;
         if is_listed {
@@ -91,8 +96,19 @@ impl Default for OutsideScopes {
 }
 
 impl OutsideScopes {
-    /// Returns how many jobs in the injector are stand-ins. The number may be out of date.
-    pub(crate) fn num_stand_ins(&self) -> usize {
+    /// Returns how many jobs are queued for a pool in whose injector there are so many. Both numbers
+    /// may be out of date. Does not wait, because it is for reports of programs that hang, too.
+    pub(crate) fn num_jobs(&self, num_injected: usize) -> usize {
+        let Ok(list) = self.list.try_lock() else {
+            return num_injected;
+        };
+        let jobs_of = |scope: &Arc<OutsideJobs>| scope.0.try_lock().map_or(0, |it| it.jobs.len());
+        let of_scopes: usize = list.iter().map(jobs_of).sum();
+        num_injected.saturating_sub(self.num_stand_ins()) + of_scopes
+    }
+
+    /// Returns how many stand-ins are in the injector, or on the way into it or out of it.
+    fn num_stand_ins(&self) -> usize {
         self.num_stand_ins.load(Ordering::Relaxed)
     }
 

@@ -1,6 +1,10 @@
 //! The current span of `tracing`.
 
-use std::sync::{Arc, Mutex, mpsc};
+use std::sync::{
+    Arc, Mutex,
+    atomic::{AtomicBool, Ordering::SeqCst},
+    mpsc,
+};
 
 use tracing::{Event, Level, Subscriber};
 use tracing_subscriber::{
@@ -186,4 +190,47 @@ fn a_subscriber_that_panics_strands_no_waiter() {
     });
     pool.shutdown().unwrap();
     assert_eq!(runs.into_inner(), 3);
+}
+
+/// Panics when the next span is entered.
+struct PanicsOnEnter(Arc<AtomicBool>);
+
+impl<S: Subscriber> Layer<S> for PanicsOnEnter {
+    fn on_enter(&self, _: &tracing::span::Id, _: Context<'_, S>) {
+        if self.0.swap(false, SeqCst) {
+            panic!("on enter");
+        }
+    }
+}
+
+#[test]
+fn a_scoped_job_that_never_began_does_not_run_after_its_scope() {
+    let fails = Arc::new(AtomicBool::new(false));
+    let subscriber = Registry::default().with(PanicsOnEnter(fails.clone()));
+    let dispatch = tracing::Dispatch::new(subscriber);
+    let ran = AtomicBool::new(false);
+    let pool = pool(1);
+    pool.install(|| {
+        let slot = Mutex::new(None);
+        let scope = std::panic::AssertUnwindSafe(|| {
+            pool_std::scope(|scope| {
+                tracing::dispatcher::with_default(&dispatch, || {
+                    tracing::info_span!("a span").in_scope(|| {
+                        let ran = &ran;
+                        let job = pool_std::spawn_handle_in(scope, move |scope| {
+                            ran.store(true, SeqCst);
+                            scope.spawn(|_| ());
+                        });
+                        *slot.lock().unwrap() = Some(job);
+                    });
+                });
+                fails.store(true, SeqCst);
+            });
+        });
+        assert!(std::panic::catch_unwind(scope).is_err());
+        assert!(!ran.load(SeqCst), "not in the scope");
+        let job = slot.lock().unwrap().take().unwrap();
+        assert!(job.join().unwrap_err().is_aborted());
+    });
+    assert!(!ran.into_inner(), "it has run after the scope has ended");
 }

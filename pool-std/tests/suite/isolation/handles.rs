@@ -173,3 +173,47 @@ fn panics_and_aborts() {
         });
     });
 }
+
+/// What another thread spawns in a scope of the frame below is nothing that the job waits for.
+#[test]
+fn a_job_that_its_owner_runs_leaves_jobs_of_the_frame_below_alone() {
+    let pool = builder(1).build().unwrap();
+    let [held, ran_meanwhile] = [(); 2].map(|()| AtomicBool::new(false));
+    let (begun, begins) = mpsc::channel::<()>();
+    let (spawned, is_spawned) = mpsc::channel::<()>();
+    let (begins, is_spawned) = (Mutex::new(begins), Mutex::new(is_spawned));
+    pool.install(|| {
+        isolate(|| {
+            pool_std::scope(|outer| {
+                let (held, ran, begins, is_spawned) = (&held, &ran_meanwhile, &begins, &is_spawned);
+                let x = thread::scope(|threads| {
+                    threads
+                        .spawn(|| {
+                            spawn_handle_in(outer, move |_| {
+                                held.store(true, SeqCst);
+                                begun.send(()).unwrap();
+                                is_spawned.lock().unwrap().recv().unwrap();
+                                pool_std::spawn_handle(|| ()).join().unwrap();
+                                held.store(false, SeqCst);
+                            })
+                        })
+                        .join()
+                        .unwrap()
+                });
+                outer.spawn(move |_| {
+                    pool_std::scope(|a| {
+                        thread::scope(|threads| {
+                            threads.spawn(|| {
+                                begins.lock().unwrap().recv().unwrap();
+                                a.spawn(|_| _ = ran.fetch_or(held.load(SeqCst), SeqCst));
+                                spawned.send(()).unwrap();
+                            });
+                            x.join().unwrap();
+                        });
+                    });
+                });
+            });
+        })
+    });
+    assert!(!ran_meanwhile.into_inner());
+}

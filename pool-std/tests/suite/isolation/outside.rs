@@ -379,3 +379,18 @@ fn other_workers_take_jobs_of_several_scopes_in_turn() {
     });
     assert_eq!(jobs_run.into_inner(), if cfg!(miri) { 15 } else { 600 });
 }
+
+#[test]
+fn jobs_of_scopes_from_outside_are_jobs_from_outside() {
+    let pool = pool(1);
+    pool.install(|| {
+        isolate(|| {
+            pool_std::scope(|scope| {
+                thread::scope(|threads| {
+                    threads.spawn(|| (0..5).for_each(|_| scope.spawn(|_| ())));
+                });
+                assert_eq!(pool_std::current_state().jobs_from_outside(), 5);
+            })
+        })
+    });
+}
