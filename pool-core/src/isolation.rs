@@ -36,6 +36,9 @@
 //! isolated worker could run. So can one that waits for a [detached](crate::Registry::inject) job.
 //! With `Nothing`, the jobs of a scope that other workers have queued need another worker.
 //!
+//! A body of a scope may run older jobs of its call, by a yield or by the wait for a handle. What
+//! such a job leaves on the deque counts as a job of the scopes that are open.
+//!
 //! A thread that [borrows](crate::LentWorker) a worker in an isolated call runs any job, on a stack
 //! of its own. It leaves no job on the deque, and takes older ones from the thieves' end, so that
 //! the lender's waits find the deque as it was.

@@ -70,13 +70,12 @@ impl Alarm {
     /// Waits until it rings, or returns at once if it has rung since the last wait.
     fn wait(&self) {
         let has_rung = matches!(*lock(&self.0), State::Rung);
-        // A future that wakes itself may wait for a job that no other worker runs.
-        //
-        // SAFETY: 1. the reference is used in this statement.
-        if has_rung
-            && let Some(worker) = unsafe { WorkerThread::current() }
-            && worker.isolation() == Isolation::Anything
-        {
+        // SAFETY: 1. the reference is used in this function, during which the thread stays the
+        // worker.
+        let worker = unsafe { WorkerThread::current() };
+        let may_help = |worker: &&WorkerThread| worker.isolation() == Isolation::Anything;
+        if let Some(worker) = worker.filter(may_help).filter(|_| has_rung) {
+            // A future that wakes itself may wait for a job that no other worker runs.
             worker.help();
         }
         // Liveness: the future keeps the waker, whose call sets the signal. If it drops the waker

@@ -68,9 +68,9 @@ impl ThreadPool {
     ///   park](Self::set_active_workers). A closure that blocks for a long time delays them. It
     ///   should call [`block_in_place`](crate::block_in_place()), or be [installed](Self::install)
     ///   by a thread that can wait.
-    /// - The [metrics](Self::metrics) count for that worker what the closure does. After a call that
-    ///   is shorter than 10 microseconds, the time of the next 63 counts as asleep until they search,
-    ///   because a look at the clock costs as much as a short call.
+    /// - The [metrics](Self::metrics) count for that worker what the closure does. After a call
+    ///   that is shorter than 10 microseconds, the time of the next 63 counts as asleep until they
+    ///   search, because a look at the clock costs as much as a short call.
     ///
     /// Jobs that the closure has spawned are left to the pool when it ends. A process that calls
     /// [`exit`](std::process::exit) in the closure ends, as it does in a job. The child of a

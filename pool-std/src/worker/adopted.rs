@@ -114,6 +114,9 @@ pub(crate) fn release(registry: &Registry) {
         return;
     };
     // Closures that help to build a pool may have spawned jobs, and there may be no other worker.
+    //
+    // Liveness: it ends when they spawn no more. A job that spawns the next one until something
+    // happens after the build keeps this thread, as it keeps a pool that is dropped.
     while worker.yield_now() {}
     during_adoption(|| worker.leave());
     leave_turns(worker);

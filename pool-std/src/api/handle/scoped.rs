@@ -130,9 +130,9 @@ where
         if !self.kind.begin(HERE) {
             return;
         }
-        // SAFETY: the job of the scope has not ended, since it becomes the runner before, in any way
-        // that it may end. It finds that this thread runs the task, and lets the scope wait until
-        // `end`.
+        // SAFETY: the job of the scope has not ended, since it becomes the runner before, in any
+        // way that it may end. It finds that this thread runs the task, and lets the scope
+        // wait until `end`.
         let scope = unsafe { &*self.kind.scope };
         scope.core().run_job(|| {
             let ended = self.run_here(|job| job(scope));

@@ -96,8 +96,9 @@ impl Default for OutsideScopes {
 }
 
 impl OutsideScopes {
-    /// Returns how many jobs are queued for a pool in whose injector there are so many. Both numbers
-    /// may be out of date. Does not wait, because it is for reports of programs that hang, too.
+    /// Returns how many jobs are queued for a pool in whose injector there are so many. Both
+    /// numbers may be out of date. Does not wait, because it is for reports of programs that
+    /// hang, too.
     pub(crate) fn num_jobs(&self, num_injected: usize) -> usize {
         let Ok(list) = self.list.try_lock() else {
             return num_injected;
