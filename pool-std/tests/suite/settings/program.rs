@@ -30,6 +30,10 @@ pub(super) enum Call {
     ScopedHandles(Vec<Program>),
     /// Another thread spawns them in a scope. Their handles are joined there, or not at all.
     SpawnedByAnother(Vec<Program>, bool),
+    /// So many jobs of a scope, a body that runs a program, and jobs of the scope again. The handles
+    /// of the first ones are joined by jobs of a scope in the body, or not at all. They call
+    /// nothing, so that no such job is run on top of the one that it waits for.
+    ScopeWithBody(u8, Program, Vec<Program>, bool),
     /// Does not begin, or is waited for.
     Cancelled(Program),
     /// Likewise.
@@ -79,6 +83,8 @@ pub(super) fn program() -> impl Strategy<Value = Program> {
             1 => one().prop_map(Call::DroppedHandle),
             1 => some().prop_map(Call::ScopedHandles),
             1 => (some(), any::<bool>()).prop_map(|(jobs, joins)| Call::SpawnedByAnother(jobs, joins)),
+            3 => (0..4_u8, one(), some(), any::<bool>())
+                .prop_map(|(first, body, last, joins)| Call::ScopeWithBody(first, body, last, joins)),
             1 => one().prop_map(Call::Cancelled),
             1 => one().prop_map(Call::Aborted),
             1 => one().prop_map(Call::TimedHandle),
@@ -200,6 +206,25 @@ fn make(pool: &Arc<ThreadPool>, call: &Call, counts: &Counts) {
             for handle in handles.into_iter().filter(|_| *joins) {
                 handle.join().unwrap();
             }
+        }),
+        Call::ScopeWithBody(first, body, last, joins) => pool.scope(|scope| {
+            let spawn = |job| {
+                let job = closure(job);
+                pool_std::spawn_handle_in(scope, move |_| job())
+            };
+            static NOTHING: Program = Vec::new();
+            let handles: Vec<_> = (0..*first).map(|_| spawn(&NOTHING)).collect();
+            pool.scope(|inner| {
+                closure(body)();
+                for handle in handles.into_iter().filter(|_| *joins) {
+                    inner.spawn(|_| handle.join().unwrap());
+                }
+                for job in last {
+                    let job = closure(job);
+                    inner.spawn(move |_| job());
+                }
+            });
+            last.iter().map(spawn).for_each(drop);
         }),
         Call::Aborted(job) => {
             let handle = pool.spawn_handle(closure(job));
