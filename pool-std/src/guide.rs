@@ -8,6 +8,7 @@
 // A link on a page leads to another page of the book. Here the first definition of a name counts.
 
 #[doc = "[tokio]: crate::block_on"]
+#[doc = "[waiting]: crate::guide::waiting"]
 #[doc = include_str!("../docs/handles.md")]
 pub mod handles {}
 
