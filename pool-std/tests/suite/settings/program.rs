@@ -30,9 +30,9 @@ pub(super) enum Call {
     ScopedHandles(Vec<Program>),
     /// Another thread spawns them in a scope. Their handles are joined there, or not at all.
     SpawnedByAnother(Vec<Program>, bool),
-    /// So many jobs of a scope, a body that runs a program, and jobs of the scope again. The handles
-    /// of the first ones are joined by jobs of a scope in the body, or not at all. They call
-    /// nothing, so that no such job is run on top of the one that it waits for.
+    /// So many jobs of a scope, a body that runs a program, and jobs of the scope again. The
+    /// handles of the first ones are joined by jobs of a scope in the body, or not at all. They
+    /// call nothing, so that no such job is run on top of the one that it waits for.
     ScopeWithBody(u8, Program, Vec<Program>, bool),
     /// Does not begin, or is waited for.
     Cancelled(Program),
