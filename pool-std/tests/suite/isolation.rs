@@ -29,6 +29,8 @@ use pool_std::{
 
 /// How long a thief gives a foreign job to begin on the worker that waits.
 const CHANCE: Duration = Duration::from_millis(100);
+/// How long a program that should end may take.
+const LIMIT: Duration = Duration::from_secs(20);
 /// How long a program that hangs is watched.
 #[cfg(not(miri))]
 const HANGS: Duration = Duration::from_secs(3);
@@ -38,6 +40,26 @@ fn pool(workers: usize) -> ThreadPool {
         .num_threads(workers)
         .build()
         .unwrap()
+}
+
+/// Only a pool with this protocol has guests, whose calls are isolated.
+fn builder_with_guests(workers: usize) -> ThreadPoolBuilder {
+    let builder = ThreadPoolBuilder::new().num_threads(workers);
+    builder.sleep(SleepKind::Jec)
+}
+
+fn pool_with_guests(workers: usize) -> ThreadPool {
+    builder_with_guests(workers).build().unwrap()
+}
+
+/// Runs a program that should end, on a thread of its own.
+fn assert_ends(what: &str, program: impl FnOnce() + Send + 'static) {
+    let (sender, receiver) = mpsc::channel();
+    thread::spawn(move || {
+        program();
+        sender.send(()).unwrap();
+    });
+    assert_eq!(receiver.recv_timeout(LIMIT), Ok(()), "{what}");
 }
 
 fn wait_for(event: &AtomicBool) {

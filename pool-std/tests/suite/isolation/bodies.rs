@@ -2,29 +2,16 @@
 
 use super::*;
 
-/// How long a program that should end may take.
-const LIMIT: Duration = Duration::from_secs(20);
-
-/// Only a pool with this protocol has guests, whose calls are isolated.
-fn pool(workers: usize) -> ThreadPool {
-    let builder = ThreadPoolBuilder::new().num_threads(workers);
-    builder.sleep(SleepKind::Jec).build().unwrap()
-}
-
 /// Runs a program in an isolated call: from this thread, and on the worker.
 fn in_each_call(program: fn()) {
     for is_guest in [true, false] {
-        let (sender, receiver) = mpsc::channel();
-        thread::spawn(move || {
-            let pool = pool(1);
+        assert_ends(&format!("as a guest: {is_guest}"), move || {
+            let pool = pool_with_guests(1);
             match is_guest {
                 true => pool.call(program),
                 false => pool.install(|| isolate(program)),
             }
-            sender.send(()).unwrap();
         });
-        let ended = receiver.recv_timeout(LIMIT);
-        assert_eq!(ended, Ok(()), "as a guest: {is_guest}");
     }
 }
 
@@ -77,7 +64,7 @@ fn a_scope_finds_its_jobs_after_yields_in_its_body() {
 #[test]
 fn a_wait_leaves_older_jobs_alone_after_a_handle_was_joined() {
     let [is_held, ran_meanwhile] = [(); 2].map(|()| AtomicBool::new(false));
-    pool(1).install(|| {
+    pool_with_guests(1).install(|| {
         pool_std::scope(|foreign| {
             for _ in 0..2 {
                 foreign.spawn(|_| _ = ran_meanwhile.fetch_or(is_held.load(SeqCst), SeqCst));

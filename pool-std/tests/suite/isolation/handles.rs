@@ -4,15 +4,6 @@ use pool_std::{Scope, ScopedJoinHandle, spawn_handle_in};
 
 use super::*;
 
-/// How long a program that should end may take.
-const LIMIT: Duration = Duration::from_secs(20);
-
-/// Only a pool with this protocol has guests, whose calls are isolated.
-fn builder(workers: usize) -> ThreadPoolBuilder {
-    let builder = ThreadPoolBuilder::new().num_threads(workers);
-    builder.sleep(SleepKind::Jec)
-}
-
 /// Runs a program in a pool of one worker, in calls of all kinds.
 fn in_each_call(program: fn()) {
     type Call = fn(&ThreadPool, fn());
@@ -24,20 +15,14 @@ fn in_each_call(program: fn()) {
         |pool, program| pool.install(|| with_isolation(Isolation::Nothing, program)),
     ];
     for (number, call) in calls.into_iter().enumerate() {
-        ends(&format!("call {number}"), move || {
-            let pool = builder(1).max_blocking_threads(1).build().unwrap();
+        assert_ends(&format!("call {number}"), move || {
+            let pool = builder_with_guests(1)
+                .max_blocking_threads(1)
+                .build()
+                .unwrap();
             call(&pool, program);
         });
     }
-}
-
-fn ends(what: &str, program: impl FnOnce() + Send + 'static) {
-    let (sender, receiver) = mpsc::channel();
-    thread::spawn(move || {
-        program();
-        sender.send(()).unwrap();
-    });
-    assert_eq!(receiver.recv_timeout(LIMIT), Ok(()), "{what}");
 }
 
 /// Spawns a job on a thread that is not a worker.
@@ -61,8 +46,8 @@ fn a_nested_job_joins_a_job_of_the_outer_scope() {
 #[test]
 fn two_calls_join_jobs_of_their_outer_scopes() {
     for _ in 0..if cfg!(miri) { 1 } else { 20 } {
-        ends("two guests", || {
-            let pool = Arc::new(builder(2).build().unwrap());
+        assert_ends("two guests", || {
+            let pool = Arc::new(pool_with_guests(2));
             let barrier = Arc::new(std::sync::Barrier::new(2));
             let callers = [(); 2].map(|()| {
                 let (pool, barrier) = (pool.clone(), barrier.clone());
@@ -134,8 +119,8 @@ fn jobs_that_come_another_way_join_what_they_have_spawned() {
 /// The worker that has the handle runs the job, while the scope has nothing else to wait for.
 #[test]
 fn a_scope_waits_for_a_job_that_another_scope_runs() {
-    ends("two scopes", || {
-        let pool = builder(2).build().unwrap();
+    assert_ends("two scopes", || {
+        let pool = pool_with_guests(2);
         for _ in 0..if cfg!(miri) { 3 } else { 300 } {
             let is_over = AtomicBool::new(false);
             // After what the handle in it may borrow.
@@ -177,7 +162,7 @@ fn panics_and_aborts() {
 /// What another thread spawns in a scope of the frame below is nothing that the job waits for.
 #[test]
 fn a_job_that_its_owner_runs_leaves_jobs_of_the_frame_below_alone() {
-    let pool = builder(1).build().unwrap();
+    let pool = pool_with_guests(1);
     let [held, ran_meanwhile] = [(); 2].map(|()| AtomicBool::new(false));
     let (begun, begins) = mpsc::channel::<()>();
     let (spawned, is_spawned) = mpsc::channel::<()>();

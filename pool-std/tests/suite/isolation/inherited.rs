@@ -3,12 +3,6 @@
 
 use super::*;
 
-/// Only a pool with this protocol has guests, whose calls are isolated.
-fn pool(workers: usize) -> ThreadPool {
-    let builder = ThreadPoolBuilder::new().num_threads(workers);
-    builder.sleep(SleepKind::Jec).build().unwrap()
-}
-
 /// How a call gives a part of its work to another worker, which begins it, and waits for it.
 type Share = fn(begins: &(dyn Fn() + Sync), part: &Part);
 
@@ -19,7 +13,7 @@ type Part = Arc<dyn Fn() + Send + Sync>;
 /// from outside is offered meanwhile, which would need a lock that the call holds. Returns whether
 /// that job has begun while it could only begin in that wait.
 fn begins_a_foreign_job(share: Share, is_guest: bool) -> bool {
-    let pool = pool(3);
+    let pool = pool_with_guests(3);
     let [part_has_begun, job_has_begun, began] = [(); 3].map(|()| Arc::new(AtomicBool::new(false)));
     let part: Part = {
         let (part_has_begun, job_has_begun) = (part_has_begun.clone(), job_has_begun.clone());

@@ -2,15 +2,6 @@
 
 use super::*;
 
-/// How long a job may take to be run.
-const LIMIT: Duration = Duration::from_secs(20);
-
-/// Only a pool with this protocol has guests, whose calls are isolated.
-fn pool(workers: usize) -> ThreadPool {
-    let builder = ThreadPoolBuilder::new().num_threads(workers);
-    builder.sleep(SleepKind::Jec).build().unwrap()
-}
-
 /// Opens a scope in an isolated call: from this thread, or on a worker.
 fn in_each_call(pool: &ThreadPool, test: impl Fn() + Sync) {
     pool.call(&test);
@@ -31,13 +22,15 @@ fn wait_in_the_body() -> Result<u32, mpsc::RecvTimeoutError> {
 #[test]
 fn another_worker_runs_a_job_for_which_the_body_waits() {
     for workers in [2, 4] {
-        in_each_call(&pool(workers), || assert_eq!(wait_in_the_body(), Ok(7)));
+        in_each_call(&pool_with_guests(workers), || {
+            assert_eq!(wait_in_the_body(), Ok(7))
+        });
     }
 }
 
 #[test]
 fn jobs_of_other_threads_run_at_the_same_time() {
-    in_each_call(&pool(3), || {
+    in_each_call(&pool_with_guests(3), || {
         let meets = (AtomicUsize::new(0), AtomicUsize::new(0));
         pool_std::scope(|scope| {
             thread::scope(|threads| {
@@ -64,7 +57,7 @@ fn jobs_of_other_threads_run_at_the_same_time() {
 /// In its wait it looks at no queue of the pool. What is left in one does not keep the pool.
 #[test]
 fn the_only_worker_runs_jobs_of_other_threads() {
-    let pool = pool(1);
+    let pool = pool_with_guests(1);
     in_each_call(&pool, || {
         let jobs_run = AtomicUsize::new(0);
         pool_std::scope(|scope| {
@@ -86,7 +79,7 @@ fn the_only_worker_runs_jobs_of_other_threads() {
 /// The other worker is in a job of the scope that waits for the job.
 #[test]
 fn a_worker_that_sleeps_is_woken_for_a_job_of_another_thread() {
-    in_each_call(&pool(2), || {
+    in_each_call(&pool_with_guests(2), || {
         let [is_stolen, has_run] = [(); 2].map(|()| AtomicBool::new(false));
         pool_std::scope(|scope| {
             scope.spawn(|scope| {
@@ -105,7 +98,7 @@ fn a_worker_that_sleeps_is_woken_for_a_job_of_another_thread() {
 /// The order of a scope in which jobs start in order holds for those of one other thread, too.
 #[test]
 fn jobs_of_another_thread_start_in_order() {
-    in_each_call(&pool(1), || {
+    in_each_call(&pool_with_guests(1), || {
         let order = Mutex::new(Vec::new());
         pool_std::scope_fifo(|scope| {
             thread::scope(|threads| {
@@ -127,7 +120,7 @@ fn jobs_of_another_thread_start_in_order() {
 /// The wait for a stolen half holds a lock that a job of the scope around it needs.
 #[test]
 fn a_wait_leaves_jobs_of_an_outer_scope_alone_that_other_threads_spawn() {
-    let pool = pool(2);
+    let pool = pool_with_guests(2);
     in_each_call(&pool, || {
         let lock = Mutex::new(());
         let [is_stolen, is_spawned] = [(); 2].map(|()| AtomicBool::new(false));
@@ -166,7 +159,7 @@ fn a_wait_leaves_jobs_of_an_outer_scope_alone_that_other_threads_spawn() {
 /// A job of a broadcast that an isolated wait runs opens a scope of its own.
 #[test]
 fn a_job_for_a_waiting_worker_alone_waits_for_jobs_of_its_own_scope() {
-    let pool = pool(3);
+    let pool = pool_with_guests(3);
     let (sender, results) = mpsc::channel();
     let results = Mutex::new(results);
     pool.install(|| {
@@ -246,7 +239,7 @@ fn spawn_elsewhere<'scope>(scope: &pool_std::Scope<'scope>, job: impl FnOnce() +
 /// The wait for a handle of a detached job, in a job of the scope, is not one for the scope.
 #[test]
 fn a_wait_in_a_job_leaves_the_other_jobs_of_its_scope_alone() {
-    in_each_call(&pool(1), || {
+    in_each_call(&pool_with_guests(1), || {
         let [is_held, began_below] = [(); 2].map(|()| AtomicBool::new(false));
         pool_std::scope(|scope| {
             spawn_elsewhere(scope, || {
@@ -265,8 +258,8 @@ fn a_wait_in_a_job_leaves_the_other_jobs_of_its_scope_alone() {
 /// Neither is a broadcast in the body, nor a wait for what is not a job.
 #[test]
 fn other_waits_in_the_body_leave_the_jobs_of_the_scope_alone() {
-    let other = pool(1);
-    in_each_call(&pool(1), || {
+    let other = pool_with_guests(1);
+    in_each_call(&pool_with_guests(1), || {
         let [is_held, began_below] = [(); 2].map(|()| AtomicBool::new(false));
         pool_std::scope(|scope| {
             is_held.store(true, SeqCst);
@@ -358,7 +351,7 @@ fn stand_ins_of_scopes_that_have_ended_do_not_gather() {
 
 #[test]
 fn other_workers_take_jobs_of_several_scopes_in_turn() {
-    let pool = pool(4);
+    let pool = pool_with_guests(4);
     let jobs_run = AtomicUsize::new(0);
     thread::scope(|callers| {
         for _ in 0..3 {
@@ -382,7 +375,7 @@ fn other_workers_take_jobs_of_several_scopes_in_turn() {
 
 #[test]
 fn jobs_of_scopes_from_outside_are_jobs_from_outside() {
-    let pool = pool(1);
+    let pool = pool_with_guests(1);
     pool.install(|| {
         isolate(|| {
             pool_std::scope(|scope| {

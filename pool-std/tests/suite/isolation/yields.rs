@@ -2,9 +2,6 @@
 
 use super::*;
 
-/// How long what is polled for may take.
-const LIMIT: Duration = Duration::from_secs(20);
-
 /// Yields until the condition holds. Returns false if it never does.
 fn yield_until(condition: impl Fn() -> bool) -> bool {
     let begin = Instant::now();
