@@ -432,14 +432,6 @@ impl<P: Platform> WorkerThread<P> {
         }
     }
 
-    /// Runs what is queued on this worker, without waiting for more.
-    pub fn run_local_jobs(&self) {
-        while let Some(job) = self.take_local_job() {
-            // SAFETY: 1. the queue gave it to us alone.
-            unsafe { self.run(job) };
-        }
-    }
-
     /// Runs a job, if there is one. Returns whether there is.
     pub(crate) fn run_one(&self, found: Option<Found>) -> bool {
         match found {

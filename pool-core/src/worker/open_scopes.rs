@@ -102,7 +102,9 @@ impl OpenScopes {
     /// Leaves out what is on the deque before this position: the jobs of the innermost scope that
     /// were there have been taken.
     pub(super) fn raise_begin_of_innermost(&self, end: Position) {
-        self.scopes().take(1).for_each(|scope| scope.from.set(end));
+        if let Some(scope) = self.scopes().next() {
+            scope.from.set(end);
+        }
     }
 
     /// Returns the scopes, the innermost one first.

@@ -120,15 +120,17 @@ fn a_worker_that_was_woken_does_not_read_the_clock() {
     assert_eq!(counters.snapshot(at(30)).unwrap().times, times(0, 0, 20));
 }
 
+fn state_and_times(counters: &WorkerCounters, now: u64) -> (WorkerState, Option<WorkerTimes>) {
+    let look = counters.snapshot(at(now)).unwrap();
+    (look.state, look.times)
+}
+
 /// A call that takes a tenth of a microsecond cannot pay for two looks at the clock.
 #[test]
 fn a_guest_after_a_short_one_does_not_read_the_clock() {
     let counters = WorkerCounters::new();
     let no_clock = || unreachable!("the call would wait for the clock");
-    let look = |now| {
-        let look = counters.snapshot(at(now)).unwrap();
-        (look.state, look.times)
-    };
+    let look = |now| state_and_times(&counters, now);
     counters.observe(Event::Sleep, at(10));
     for round in 0..3 {
         let start = 20 * round;
@@ -164,10 +166,7 @@ fn long_stays_of_guests_are_timed() {
 fn a_guest_that_searches_is_timed_from_then_on() {
     let counters = WorkerCounters::new();
     let no_clock = || unreachable!("the call would wait for the clock");
-    let look = |now| {
-        let look = counters.snapshot(at(now)).unwrap();
-        (look.state, look.times)
-    };
+    let look = |now| state_and_times(&counters, now);
     counters.observe(Event::Sleep, at(10));
     counters.observe(Event::GuestArrived, at(10));
     counters.observe(Event::GuestLeft, at(10));

@@ -185,7 +185,7 @@ fn a_scope_ends_before_other_jobs() {
         });
         let counts = [&runs, &other, &older].map(|count| count.load(Ordering::Relaxed));
         assert_eq!(counts, [3, 0, 0]);
-        worker.run_local_jobs();
+        while worker.yield_local() {}
         let counts = [&runs, &other, &older].map(|count| count.load(Ordering::Relaxed));
         assert_eq!(counts, [3, 1, 1]);
     });

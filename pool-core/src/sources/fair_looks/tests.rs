@@ -107,7 +107,7 @@ fn run_against(flood: Put, others: &[(&'static str, Put)]) -> Vec<&'static str> 
         }
         floods.iter().for_each(|job| job.put(worker, flood));
         run_until_stopped(worker);
-        worker.run_local_jobs();
+        while worker.yield_local() {}
         while worker.yield_now() {}
     });
     mem::take(&mut log.borrow_mut())

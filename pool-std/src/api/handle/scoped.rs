@@ -41,6 +41,7 @@ where
     F: FnOnce(&Scope<'scope>) -> T + Send + 'scope,
     T: Send + 'scope,
 {
+    // The thread that has the handle may run it, where the job of the scope sets no context.
     let context = Context::current();
     let job = move |scope: &Scope<'scope>| context.run(|| job(scope));
     let task = Task::create(Scoped::new(scope), job);
