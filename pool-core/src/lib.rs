@@ -74,7 +74,7 @@ pub use sleep_core::deadlock as accounting;
 pub use sleep_core::{
     ArrayChannel, AwakeSet, Busy, ChannelFull, Classic, ClassicSlot, CoreLatch, Hint, HintChannel,
     HintSlot, Hints, IdlePolicy, Inline, Jec, LendSeats, NewJobs, Origin, Parker, Purpose, Relax,
-    Searchers, SleepProtocol, Slot, TooManyWorkers, UnknownWorker, WorkerIndex,
+    Searchers, SleepProtocol, Slot, Sockets, TooManyWorkers, UnknownWorker, WorkerIndex,
 };
 
 #[cfg(test)]

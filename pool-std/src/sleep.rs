@@ -2,7 +2,7 @@
 
 use pool_core::{
     AwakeSet, Classic, ClassicSlot, CoreLatch, Hint, HintSlot, Hints, IdlePolicy, Jec, LendSeats,
-    NewJobs, Purpose, SleepProtocol, Slot, TooManyWorkers, WorkerIndex,
+    NewJobs, Purpose, SleepProtocol, Slot, Sockets, TooManyWorkers, WorkerIndex,
 };
 
 use crate::{
@@ -29,12 +29,14 @@ pub use kind::{SleepKind, UnknownSleepKind};
 #[repr(u8)]
 pub(crate) enum PoolSleep {
     Jec(PoolJec),
+    Sockets(PoolSockets),
     Classic(PoolClassic),
     Hints(PoolHints),
     Seeded(Seeded),
 }
 
 type PoolJec = Jec<Box<[Slot<OsParker>]>>;
+type PoolSockets = Sockets<Box<[PoolJec]>>;
 type PoolHints = Hints<Box<[HintSlot<OsChannel>]>>;
 type PoolClassic = Classic<Box<[ClassicSlot<OsParker>]>>;
 
@@ -46,6 +48,7 @@ impl PoolSleep {
     ) -> Result<Self, TooManyWorkers> {
         match kind {
             SleepKind::Jec => Jec::new(parkers.map(Slot::new).collect(), policy).map(Self::Jec),
+            SleepKind::Sockets => sockets(parkers, policy).map(Self::Sockets),
             SleepKind::Classic => {
                 Classic::new(parkers.map(ClassicSlot::new).collect(), policy).map(Self::Classic)
             }
@@ -67,6 +70,7 @@ impl PoolSleep {
     pub(crate) fn kind(&self) -> SleepKind {
         match self {
             Self::Jec(_) => SleepKind::Jec,
+            Self::Sockets(_) => SleepKind::Sockets,
             Self::Classic(_) => SleepKind::Classic,
             Self::Hints(_) => SleepKind::Hints,
             Self::Seeded(_) => SleepKind::Seeded,
@@ -74,9 +78,30 @@ impl PoolSleep {
     }
 }
 
+/// The most workers of a socket, unless the protocol could not tell so many sockets apart.
+const SOCKET: usize = 64;
+
+/// Creates the protocol of workers in at least two sockets, if there are two workers.
+fn sockets(
+    parkers: impl Iterator<Item = OsParker>,
+    policy: IdlePolicy,
+) -> Result<PoolSockets, TooManyWorkers> {
+    let mut slots: Vec<_> = parkers.map(Slot::new).collect();
+    let workers = slots.len();
+    let each = workers.div_ceil(2).clamp(1, SOCKET);
+    let each = each.max(workers.div_ceil(PoolSockets::MAX_SOCKETS));
+    let sizes = (0..workers)
+        .step_by(each)
+        .map(|first| each.min(workers - first));
+    let jec = |size| Jec::new(slots.drain(..size).collect(), policy);
+    let sockets = sizes.map(jec).collect::<Result<_, _>>()?;
+    Ok(Sockets::new(sockets).expect("as many sockets as the protocol allows, of even sizes"))
+}
+
 /// One worker's way from having no work to being asleep.
 pub(crate) enum PoolIdle {
     Jec(<PoolJec as SleepProtocol>::IdleState),
+    Sockets(<PoolSockets as SleepProtocol>::IdleState),
     Classic(<PoolClassic as SleepProtocol>::IdleState),
     Hints(<PoolHints as SleepProtocol>::IdleState),
     Seeded(WorkerIndex),
@@ -90,6 +115,7 @@ impl SleepProtocol for PoolSleep {
     fn start_looking(&self, worker: WorkerIndex, purpose: Purpose) -> PoolIdle {
         match self {
             Self::Jec(it) => PoolIdle::Jec(it.start_looking(worker, purpose)),
+            Self::Sockets(it) => PoolIdle::Sockets(it.start_looking(worker, purpose)),
             Self::Classic(it) => PoolIdle::Classic(it.start_looking(worker, purpose)),
             Self::Hints(it) => PoolIdle::Hints(it.start_looking(worker, purpose)),
             Self::Seeded(it) => PoolIdle::Seeded(it.start_looking(worker, purpose)),

@@ -9,7 +9,7 @@ use simulator::{
     cost::{CostModel, NS, changes_of_one_line, ideal_wake_tree},
     machine::{Part, Settings},
     plot,
-    protocol::{Kind, POLICIES, VirtualClassic, VirtualHints, VirtualJec},
+    protocol::{Kind, POLICIES, VirtualClassic, VirtualHints, VirtualJec, VirtualSockets},
     report::{COLUMNS, Row, hot_lines, table},
     simulation::{Report, SimulationError, microseconds, simulate},
     workload::Workload,
@@ -211,6 +211,7 @@ fn simulate_all(settings: Settings, jobs: Vec<Job>) -> Result<Vec<Row>, Simulati
 fn simulate_one(settings: Settings, job: &Job) -> Result<Report, SimulationError> {
     let simulate = match job.protocol {
         Kind::Jec => simulate::<VirtualJec>,
+        Kind::Sockets => simulate::<VirtualSockets>,
         Kind::Classic => simulate::<VirtualClassic>,
         Kind::Hints => simulate::<VirtualHints>,
     };

@@ -44,6 +44,40 @@ impl Protocol for VirtualJec {
     }
 }
 
+/// One for each socket.
+pub type VirtualSockets = pool_core::Sockets<Box<[VirtualJec]>>;
+
+const SOCKET: usize = 64;
+
+impl Protocol for VirtualSockets {
+    fn create(workers: usize, policy: IdlePolicy) -> Result<Self, TooManyWorkers> {
+        let parkers: Vec<usize> = (0..workers).collect();
+        let sockets: Result<Box<[_]>, _> = parkers
+            .chunks(SOCKET)
+            .map(|chunk| {
+                let slots = chunk
+                    .iter()
+                    .map(|&worker| Slot::new(VirtualParker::new(worker)));
+                VirtualJec::new(slots.collect(), policy)
+            })
+            .collect();
+        Ok(Self::new(sockets?).expect("at most 64 sockets of even sizes"))
+    }
+
+    fn regions(&self) -> Vec<Region> {
+        let mut regions = vec![
+            Region::of(Part::Counters, self),
+            Region::of_slice(Part::Counters, self.sockets()),
+        ];
+        regions.extend(
+            self.sockets()
+                .iter()
+                .map(|socket| Region::of_slice(Part::Slots, socket.slots())),
+        );
+        regions
+    }
+}
+
 /// The protocol of one word.
 pub type VirtualClassic = Classic<Box<[ClassicSlot<VirtualParker>]>>;
 
@@ -84,6 +118,8 @@ impl Protocol for VirtualHints {
 pub enum Kind {
     /// The jobs event counter, the default of pools.
     Jec,
+    /// Sockets.
+    Sockets,
     /// One atomic word.
     Classic,
     /// Wake-ups with hints.
@@ -96,6 +132,7 @@ impl Kind {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Jec => "jec",
+            Self::Sockets => "sockets",
             Self::Classic => "classic",
             Self::Hints => "hints",
         }

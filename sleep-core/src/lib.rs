@@ -1,5 +1,6 @@
 // Links of the README lead to pages of the repository. Here the first definition of a name counts.
 #![doc = "[jec]: protocol::jec"]
+#![doc = "[sockets]: protocol::sockets"]
 #![doc = "[classic]: protocol::classic"]
 #![doc = "[hints]: protocol::hints"]
 #![doc = "[busy]: protocol::busy"]
@@ -41,6 +42,7 @@ pub use protocol::{
     hints::{ArrayChannel, ChannelFull, HintChannel, HintSlot, Hints},
     jec::{Jec, Slot},
     set_latch,
+    sockets::Sockets,
 };
 pub use stop::StopLatch;
 

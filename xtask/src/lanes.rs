@@ -133,7 +133,8 @@ const LOOM: &str = "--cfg loom";
 const LOOM_FEATURE: [&str; 2] = ["--features", "loom"];
 
 /// What the environment can choose instead of how pools sleep by default.
-const WAYS_TO_SLEEP: [(&str, &str); 3] = [
+const WAYS_TO_SLEEP: [(&str, &str); 4] = [
+    ("POOL_STD_SLEEP", "sockets"),
     ("POOL_STD_SLEEP", "classic"),
     ("POOL_STD_SLEEP", "hints"),
     ("POOL_STD_OVERLOOK_NO_JOBS", "1"),

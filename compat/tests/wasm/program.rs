@@ -126,7 +126,7 @@ fn isolated_guests() {
 }
 
 fn sleeps() {
-    for sleep in [SleepKind::Jec, SleepKind::Classic, SleepKind::Hints] {
+    for sleep in SleepKind::ALL.iter().copied() {
         let builder = pool_std::ThreadPoolBuilder::new()
             .num_threads(3)
             .sleep(sleep);

@@ -7,6 +7,7 @@ macro_rules! delegate {
         $visibility fn $method(&self $(, $argument: $type)*) $(-> $result)? {
             match self {
                 Self::Jec(jec) => jec.$method($($argument),*),
+                Self::Sockets(sockets) => sockets.$method($($argument),*),
                 Self::Classic(classic) => classic.$method($($argument),*),
                 Self::Hints(hints) => hints.$method($($argument),*),
                 Self::Seeded(seeded) => seeded.$method($($argument),*),
@@ -22,6 +23,7 @@ macro_rules! with_idle {
     ($self:ident.$method:ident($idle:ident $(, $argument:ident)*)) => {
         match ($self, $idle) {
             (PoolSleep::Jec(jec), PoolIdle::Jec(idle)) => jec.$method(idle, $($argument),*).into(),
+            (PoolSleep::Sockets(it), PoolIdle::Sockets(idle)) => it.$method(idle, $($argument),*).into(),
             (PoolSleep::Classic(it), PoolIdle::Classic(idle)) => it.$method(idle, $($argument),*).into(),
             (PoolSleep::Hints(hints), PoolIdle::Hints(idle)) => hints.$method(idle, $($argument),*).into(),
             (PoolSleep::Seeded(it), PoolIdle::Seeded(idle)) => it.$method(idle, $($argument),*).into(),

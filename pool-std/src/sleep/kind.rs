@@ -26,6 +26,9 @@ pub enum SleepKind {
     /// The jobs event counter of `sleep-core`. A job wakes one worker at most. The default.
     #[default]
     Jec,
+    /// That of `Jec` for each 64 workers, and a word above them: for pools of more than some hundred
+    /// workers, so that not all of them write the same counters. A pool of fewer workers is halved.
+    Sockets,
     /// One atomic word. A job wakes all workers that sleep, and one worker falls asleep at a time.
     Classic,
     /// A count of sleepers that may be negative. A job wakes one worker at most, and tells it where
@@ -38,7 +41,7 @@ pub enum SleepKind {
 
 impl SleepKind {
     /// All kinds that can be chosen, the default first.
-    pub const ALL: &'static [Self] = &[Self::Jec, Self::Classic, Self::Hints];
+    pub const ALL: &'static [Self] = &[Self::Jec, Self::Sockets, Self::Classic, Self::Hints];
 
     /// Returns the name: what the environment variable `POOL_STD_SLEEP` says.
     ///
@@ -52,6 +55,7 @@ impl SleepKind {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Jec => "jec",
+            Self::Sockets => "sockets",
             Self::Classic => "classic",
             Self::Hints => "hints",
             Self::Seeded => "seeded",

@@ -36,8 +36,15 @@ fn jec_leaves_out_workers_that_sleep() {
                 false
             });
         });
-        let has_bits = cfg!(target_has_atomic = "64") && kind == SleepKind::Jec;
-        assert_eq!(awake, if has_bits { 1 } else { WORKERS }, "{kind}");
+        let has_bits = cfg!(target_has_atomic = "64");
+        let expected = match kind {
+            SleepKind::Jec if has_bits => 1,
+            // All of one socket sleep. In the other one, one of eight is too many to leave others
+            // out.
+            SleepKind::Sockets => WORKERS / 2,
+            _ => WORKERS,
+        };
+        assert_eq!(awake, expected, "{kind}");
     }
 }
 

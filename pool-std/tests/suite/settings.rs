@@ -77,6 +77,7 @@ fn settings() -> impl Strategy<Value = Settings> {
     let sleep = of(select(
         &[
             SleepKind::Jec,
+            SleepKind::Sockets,
             SleepKind::Classic,
             SleepKind::Hints,
             SleepKind::Seeded,

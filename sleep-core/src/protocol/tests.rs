@@ -10,7 +10,7 @@ use crate::{
     IdlePolicy, Relax,
     testing::{
         Counting, EarlyParker, Pool, SpinningParker, TestBusy, TestClassic, TestHints, TestJec,
-        TestParker, TestProtocol, take_wakes,
+        TestParker, TestProtocol, TestSockets, take_wakes,
     },
 };
 
@@ -330,11 +330,13 @@ macro_rules! mistakes {
 }
 
 suite!(jec, TestJec);
+suite!(sockets, TestSockets);
 suite!(classic, TestClassic);
 suite!(classic_of_16_bits, TestClassic<u16>);
 suite!(busy, TestBusy);
 suite!(hints, TestHints);
 suite!(jec_without_jobs, TestJec: no_jobs_wake_no_worker);
+suite!(sockets_without_jobs, TestSockets: no_jobs_wake_no_worker);
 suite!(classic_without_jobs, TestClassic: no_jobs_wake_no_worker);
 suite!(hints_without_jobs, TestHints: no_jobs_wake_no_worker);
 
@@ -377,6 +379,11 @@ cycles! { jec_cycles:
     condvar, TestJec<IdlePolicy, Counting<TestParker>>;
     spinning, TestJec<IdlePolicy, Counting<SpinningParker>>;
     early, TestJec<IdlePolicy, Counting<EarlyParker>>;
+}
+cycles! { sockets_cycles:
+    condvar, TestSockets<Counting<TestParker>>;
+    spinning, TestSockets<Counting<SpinningParker>>;
+    early, TestSockets<Counting<EarlyParker>>;
 }
 cycles! { classic_cycles:
     condvar, TestClassic<usize, Counting<TestParker>>;

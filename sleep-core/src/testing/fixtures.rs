@@ -15,13 +15,15 @@ use std::{boxed::Box, vec::Vec};
 
 use crate::{
     ArrayChannel, Busy, Classic, ClassicSlot, CoreLatch, HintSlot, Hints, IdlePolicy, Jec, NewJobs,
-    Parker, Purpose, SleepProtocol, Slot,
+    Parker, Purpose, SleepProtocol, Slot, Sockets,
     deadlock::{GuardNoSend, RawMutex},
     primitive::Ordering::{Relaxed, SeqCst},
     protocol::{classic::Word, jec::Widths},
     set_latch,
 };
 
+#[cfg(loom)]
+pub(crate) mod guests;
 #[cfg(loom)]
 pub(crate) mod model;
 mod parker;
@@ -100,6 +102,23 @@ impl<I: TestPolicy, P: NewParker> TestProtocol for TestJec<I, P> {
     fn new(workers: usize, policy: IdlePolicy) -> Self {
         let slots = (0..workers).map(|_| Slot::new(P::new())).collect();
         Self::with_widths(slots, I::new(policy), I::WIDTHS).unwrap()
+    }
+}
+
+/// Two sockets. The second has one worker less if the number is odd.
+pub(crate) type TestSockets<P = TestParker> = Sockets<Box<[TestJec<IdlePolicy, P>]>>;
+
+impl<P: NewParker> TestProtocol for TestSockets<P> {
+    fn new(workers: usize, policy: IdlePolicy) -> Self {
+        let first = workers.div_ceil(2);
+        let sizes = [first, workers - first];
+        let sockets = sizes.into_iter().filter(|&size| size > 0);
+        Self::new(
+            sockets
+                .map(|size| TestProtocol::new(size, policy))
+                .collect(),
+        )
+        .unwrap()
     }
 }
 

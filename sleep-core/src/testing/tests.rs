@@ -12,7 +12,7 @@ use std::{
 use super::*;
 use crate::{
     ArrayChannel, AwakeSet, Busy, Classic, ClassicSlot, HintSlot, Hints, IdlePolicy, Jec,
-    LendSeats, Slot,
+    LendSeats, Slot, Sockets,
 };
 
 /// Returns the message of a check that fails.
@@ -43,6 +43,18 @@ where
 #[cfg_attr(miri, ignore = "thousands of schedules")]
 fn jec_passes() {
     check_all(|workers| Jec::new(slots(workers, Slot::new), IdlePolicy::IMMEDIATE).unwrap());
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "thousands of schedules")]
+fn sockets_pass() {
+    check_all(|workers| {
+        let jec = |size| Jec::new(slots(size, Slot::new), IdlePolicy::IMMEDIATE).unwrap();
+        let first = workers.div_ceil(2);
+        let sizes = [first, workers - first];
+        let sockets = sizes.into_iter().filter(|&size| size > 0).map(jec);
+        Sockets::new(sockets.collect::<Box<[_]>>()).unwrap()
+    });
 }
 
 #[test]

@@ -51,7 +51,7 @@ impl<S> ThreadPoolBuilder<S> {
 
     /// Returns what was chosen, for a pool that sleeps so.
     pub(super) fn chosen_guests(&self, parts: &PoolParts, kind: SleepKind) -> Guests {
-        let are_possible = kind == SleepKind::Jec
+        let are_possible = matches!(kind, SleepKind::Jec | SleepKind::Sockets)
             && self.settings.deadlock_handler.is_none()
             && parts.handlers.runnable.are_none()
             && parts.drivers.first().is_none()

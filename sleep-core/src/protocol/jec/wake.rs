@@ -110,7 +110,7 @@ impl<S: Slots, I: AsRef<IdlePolicy>> Jec<S, I> {
 
     /// Wakes sleepers for jobs, if need be. The poster has executed a fence since it queued them.
     #[cold]
-    pub(super) fn wake_for_jobs(&self, count: usize, queue_was_empty: bool) {
+    pub(in crate::protocol) fn wake_for_jobs(&self, count: usize, queue_was_empty: bool) {
         let counters = self.shared.counters.increment_jec_if_sleepy();
         if counters.sleeping() == 0 {
             return;

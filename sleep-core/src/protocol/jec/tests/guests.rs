@@ -4,7 +4,8 @@
 mod loom;
 
 use super::*;
-use crate::LendSeats;
+#[cfg(not(loom))]
+use crate::LendSeats as _;
 
 #[cfg(not(loom))]
 mod steps {

@@ -1,0 +1,452 @@
+#![doc = include_str!("sockets/README.md")]
+
+use core::{fmt, ops::Deref};
+
+use crate::{
+    index::WorkerIndex,
+    latch::CoreLatch,
+    policy::{IdlePolicy, Purpose},
+    primitive::{Ordering, fence},
+    protocol::{
+        AwakeSet, Hint, LendSeats, NewJobs, Origin, SleepProtocol,
+        jec::{self, Jec},
+    },
+};
+
+mod error;
+#[cfg(test)]
+mod tests;
+mod words;
+
+pub use error::UnusableSockets;
+
+use words::Words;
+
+/// The most workers that a poster, or a worker that has found a job, wakes in another socket than
+/// its own. Those wake the rest of their socket.
+const SEEDS: usize = 2;
+
+/// A worker that has found a job wakes workers of other sockets if so large a part of its own, one
+/// in this many, runs jobs. Before that, the jobs may all be done in one socket.
+const BUSY_PART: usize = 4;
+
+/// With so many idle workers in its own socket, a worker that has found a job wakes none elsewhere.
+const MANY_IDLE: usize = 8;
+
+/// The sleep protocol of large machines: a [`Jec`] for each socket, and a word that says in which
+/// of them workers sleep.
+///
+/// Workers that fall asleep, wake up, and begin or end a search write the counters of their own
+/// socket alone. A *socket* is any number of workers that come one after the other, for example the
+/// 64 whose processors share a memory controller. With one socket, use [`Jec`].
+///
+/// `L` says where the protocols of the sockets are stored, see [`JecList`].
+///
+/// # Examples
+/// ```
+/// use sleep_core::{IdlePolicy, Jec, Parker, SleepProtocol, Slot, Sockets};
+///
+/// struct Thread(std::thread::Thread);
+/// impl Parker for Thread {
+///     fn park(&self) { std::thread::park() }
+///     fn unpark(&self) { self.0.unpark() }
+/// }
+///
+/// // 100 workers: one socket of 64, and one of 36.
+/// let workers: Vec<usize> = (0..100).collect();
+/// let sockets: Box<[_]> = workers
+///     .chunks(64)
+///     .map(|workers| {
+///         let slots = workers.iter().map(|_| Slot::new(Thread(std::thread::current())));
+///         Jec::new(slots.collect::<Box<[_]>>(), IdlePolicy::DEFAULT)
+///     })
+///     .collect::<Result<_, _>>()?;
+/// let sleep = Sockets::new(sockets)?;
+/// assert_eq!((sleep.num_workers(), sleep.sockets().len()), (100, 2));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// The front page of [this module](crate::protocol::sockets) has the argument that no wake-up is
+/// lost.
+pub struct Sockets<L> {
+    words: Words,
+    sockets: L,
+    /// The number of workers of each socket but the last.
+    each: usize,
+    workers: usize,
+}
+
+/// Where the protocols of [`Sockets`] are stored: anything that dereferences to a slice of [`Jec`],
+/// and always to the same one, such as a box.
+///
+/// If it gives different slices, wake-ups are lost or calls panic, and nothing worse: no memory
+/// safety rests on it.
+///
+/// # Examples
+/// See [`Sockets`].
+pub trait JecList {
+    /// Where the slots of one socket are stored.
+    type Slots: jec::Slots;
+
+    /// Returns the protocols, in the order of their workers.
+    fn sockets(&self) -> &[Jec<Self::Slots>];
+}
+
+impl<S: jec::Slots, L: Deref<Target = [Jec<S>]>> JecList for L {
+    type Slots = S;
+
+    #[inline]
+    fn sockets(&self) -> &[Jec<S>] {
+        self
+    }
+}
+
+/// One worker's way from finding no work to being asleep, in a pool of [`Sockets`].
+///
+/// # Examples
+/// See the crate's front page, which has a worker's whole loop.
+#[must_use = "the worker counts as idle until this is given to `work_found`"]
+#[derive(Debug)]
+pub struct SocketIdle {
+    worker: usize,
+    socket: usize,
+    inner: jec::IdleState,
+}
+
+impl<L: JecList> Sockets<L> {
+    /// The greatest number of sockets: one for each bit of a word.
+    pub const MAX_SOCKETS: usize = usize::BITS as usize;
+
+    /// Creates the protocol for the workers of several sockets, which are numbered one after the
+    /// other.
+    ///
+    /// All sockets but the last must have the same number of workers, and the last at most so many.
+    ///
+    /// # Errors
+    /// [`UnusableSockets`] if there are more than [`MAX_SOCKETS`](Self::MAX_SOCKETS), or if their
+    /// sizes are others.
+    pub fn new(sockets: L) -> Result<Self, UnusableSockets> {
+        let list = sockets.sockets();
+        let each = list.first().map_or(0, Jec::num_workers);
+        UnusableSockets::check(list.iter().map(Jec::num_workers), Self::MAX_SOCKETS)?;
+        let workers = list.iter().map(Jec::num_workers).sum();
+        Ok(Self {
+            words: Words::new(),
+            sockets,
+            each: each.max(1),
+            workers,
+        })
+    }
+
+    /// Returns the protocols of the sockets, in the order of their workers.
+    #[must_use]
+    pub fn sockets(&self) -> &[Jec<L::Slots>] {
+        self.sockets.sockets()
+    }
+
+    /// Returns how idle workers behave: the policy of the first socket.
+    #[must_use]
+    pub fn policy(&self) -> IdlePolicy {
+        self.sockets()
+            .first()
+            .map_or(IdlePolicy::DEFAULT, Jec::policy)
+    }
+
+    /// Returns the socket of a worker, and its number there.
+    #[inline]
+    fn place(&self, worker: WorkerIndex) -> (usize, WorkerIndex) {
+        let (socket, number) = (worker.get() / self.each, worker.get() % self.each);
+        let local = WorkerIndex::new(number, self.sockets()[socket].num_workers());
+        (socket, local.expect("the list of sockets stays the same"))
+    }
+
+    /// Returns the worker with this number in a socket.
+    #[inline]
+    fn worker_of(&self, socket: usize, local: usize) -> WorkerIndex {
+        let worker = WorkerIndex::new(socket * self.each + local, self.workers);
+        worker.expect("the list of sockets stays the same")
+    }
+
+    /// Returns the sockets in a circle that begins with the socket of this worker.
+    fn circle(&self, worker: usize) -> impl Iterator<Item = usize> + use<L> {
+        let count = self.sockets().len();
+        let first = (worker / self.each).min(count);
+        (first..count).chain(0..first)
+    }
+
+    /// Notes for searches whether many workers of a socket are awake. A worker of that socket calls
+    /// this when it has just changed the counters, so that their line is its own.
+    fn note_crowd(&self, socket: usize) {
+        let jec = &self.sockets()[socket];
+        let (workers, sleeping) = (jec.num_workers(), jec.num_sleeping());
+        self.words
+            .note_crowd(socket, workers.saturating_sub(sleeping), workers);
+    }
+
+    /// Clears the bit of a socket in which no worker seems to sleep.
+    fn forget_if_awake(&self, socket: usize) {
+        let jec = &self.sockets()[socket];
+        if jec.num_sleeping() > 0 || !self.words.may_sleep(socket) {
+            return;
+        }
+        self.words.clear_asleep(socket);
+        // Ordering: pairs with the fence of a worker that registers, before its last look. If ours
+        // comes first, that worker sees that the bit is clear, and sets it. If the worker's does,
+        // we see it in the count. Nothing weaker orders our write of the bit before our read of
+        // the count.
+        fence(Ordering::SeqCst);
+        if jec.num_sleeping() > 0 {
+            self.words.set_asleep(socket);
+            // Liveness: a poster may have missed the bit, and a worker that left its registration
+            // may have taken all for awake. So each worker that was registered then looks again,
+            // with the bit set before it does.
+            let workers = jec.num_workers();
+            jec.announce_for(
+                (0..workers).filter_map(|local| WorkerIndex::new(local, workers).ok()),
+            );
+        }
+    }
+
+    /// Wakes workers of one socket for `count` jobs, but no more than `limit`, if need be. Returns
+    /// for how many jobs the socket has no worker.
+    ///
+    /// The caller has executed a fence since it queued the jobs, or before it saw them.
+    fn wake_in(&self, socket: usize, count: usize, limit: usize, queue_was_empty: bool) -> usize {
+        let jec = &self.sockets()[socket];
+        let counters = jec.counters();
+        // Liveness: a worker that is idle now takes a job, or passes it on, or sees it in its last
+        // look, because its next fence comes after the caller's. One that is woken does, too.
+        let inactive = if queue_was_empty {
+            counters.inactive()
+        } else {
+            counters.sleeping()
+        };
+        if self.words.may_sleep(socket) {
+            jec.wake_for_jobs(count.min(limit), queue_was_empty);
+            self.forget_if_awake(socket);
+        }
+        count.saturating_sub(inactive)
+    }
+
+    /// Wakes workers of other sockets for `count` jobs, a few in each. Begins with the socket of
+    /// the worker `first`. The caller has executed a fence, as for [`wake_in`](Self::wake_in).
+    fn wake_elsewhere(&self, home: usize, first: usize, mut count: usize, queue_was_empty: bool) {
+        for socket in self.circle(first) {
+            if count == 0 {
+                return;
+            }
+            if socket != home && self.words.may_sleep(socket) {
+                count = self.wake_in(socket, count, SEEDS, queue_was_empty);
+            }
+        }
+    }
+
+    /// Whether the workers of its own socket see to the jobs that a worker leaves when it has found
+    /// one: there are idle ones, or ones that it has just woken.
+    fn leaves_to_own_socket(&self, socket: usize) -> bool {
+        let jec = &self.sockets()[socket];
+        let counters = jec.counters();
+        let active = jec.num_workers().saturating_sub(counters.inactive());
+        // Liveness: in the first case most of the socket is inactive, and sees to the jobs as in a
+        // pool of its own. In the second there are idle workers. Each of them ends its search after
+        // this, with a fence that comes after that of a poster which has left a job to this worker.
+        active * BUSY_PART < jec.num_workers() || counters.awake_but_idle() >= MANY_IDLE
+    }
+}
+
+impl<L: JecList> SleepProtocol for Sockets<L> {
+    type Parker = <L::Slots as jec::Slots>::Parker;
+    type IdleState = SocketIdle;
+    type Hint = ();
+
+    #[inline]
+    fn num_workers(&self) -> usize {
+        self.workers
+    }
+
+    #[inline]
+    fn parker(&self, worker: WorkerIndex) -> &Self::Parker {
+        let (socket, local) = self.place(worker);
+        self.sockets()[socket].parker(local)
+    }
+
+    /// Does rounds if the limit on searchers leaves room for this worker in its socket.
+    fn start_looking(&self, worker: WorkerIndex, purpose: Purpose) -> SocketIdle {
+        let (socket, local) = self.place(worker);
+        let inner = self.sockets()[socket].start_looking(local, purpose);
+        self.note_crowd(socket);
+        SocketIdle {
+            worker: worker.get(),
+            socket,
+            inner,
+        }
+    }
+
+    /// Relaxes, gets sleepy, or sleeps, as the policy of the socket says.
+    #[inline]
+    fn no_work_found(
+        &self,
+        idle: &mut SocketIdle,
+        latch: &CoreLatch,
+        has_work: impl FnOnce() -> bool,
+    ) {
+        let socket = idle.socket;
+        self.sockets()[socket].no_work_found(&mut idle.inner, latch, || {
+            self.words.note_sleeper(socket);
+            self.note_crowd(socket);
+            has_work()
+        });
+    }
+
+    /// Wakes workers of its own socket as [`Jec`] does. Once that is busy, it wakes two in another
+    /// socket in which workers sleep, if there is more work.
+    #[inline]
+    fn work_found(&self, idle: SocketIdle, more_work: impl FnOnce() -> bool) {
+        let SocketIdle {
+            worker,
+            socket,
+            inner,
+        } = idle;
+        let mut more_work = Some(more_work);
+        let mut ask = || more_work.take().is_some_and(|more_work| more_work());
+        let mut answer = None;
+        self.sockets()[socket].work_found(inner, || *answer.insert(ask()));
+        if answer == Some(false) || self.leaves_to_own_socket(socket) {
+            return;
+        }
+        // Ordering: the fence of the cascade, of which a socket without sleepers has executed none.
+        // Pairs with that of a poster which left a job to this worker: the job is visible to
+        // `more_work`, and so are the bits that the poster could see. Nothing weaker orders our
+        // write of the counters before those reads.
+        fence(Ordering::SeqCst);
+        if self.words.others_may_sleep(socket) && answer.unwrap_or_else(ask) {
+            // Each worker begins with another socket, so that not all wake the same one.
+            let first = worker % self.each * self.each;
+            self.wake_elsewhere(socket, first % self.workers, SEEDS, true);
+        }
+    }
+
+    /// Wakes sleepers for as many of the jobs as the sockets have no idle workers for: first in the
+    /// socket where the jobs are, then two in each other one that is needed.
+    ///
+    /// For internal jobs there is a fence only if workers may be asleep.
+    #[inline]
+    fn announce(&self, jobs: NewJobs<impl FnOnce() -> bool>) {
+        if jobs.origin == Origin::Internal && self.all_are_awake() {
+            return;
+        }
+        // Ordering: the poster's fence. Pairs with the sleeper's: that of `Jec`, or the one in
+        // `note_sleeper` if it had to set the bit. Either the sleeper sees the job in its last
+        // look, or we see the bit of its socket. Nothing weaker orders the caller's write of its
+        // queue before our read.
+        fence(Ordering::SeqCst);
+        if !self.all_are_awake() {
+            self.wake_for(jobs.count, jobs.hint, (jobs.queue_was_empty)());
+        }
+    }
+
+    fn announce_for(&self, workers: impl IntoIterator<Item = WorkerIndex>) {
+        for worker in workers {
+            let (socket, local) = self.place(worker);
+            self.sockets()[socket].announce_for([local]);
+        }
+    }
+
+    #[inline]
+    fn all_are_awake(&self) -> bool {
+        self.words.none_may_sleep()
+    }
+
+    fn wake_worker(&self, worker: WorkerIndex) -> bool {
+        let (socket, local) = self.place(worker);
+        self.sockets()[socket].wake_worker(local)
+    }
+
+    fn num_inactive(&self) -> usize {
+        self.sockets().iter().map(Jec::num_inactive).sum()
+    }
+
+    fn num_sleeping(&self) -> usize {
+        self.sockets().iter().map(Jec::num_sleeping).sum()
+    }
+}
+
+impl<L: JecList> Sockets<L> {
+    /// Wakes sleepers for new jobs, if need be, after a fence.
+    #[cold]
+    fn wake_for(&self, count: usize, hint: Hint, queue_was_empty: bool) {
+        let first = match hint {
+            Hint::Worker(worker) => usize::from(worker),
+            Hint::Injector | Hint::Unknown => 0,
+        };
+        let Some(home) = self.circle(first).next() else {
+            return;
+        };
+        let left = self.wake_in(home, count, count, queue_was_empty);
+        self.wake_elsewhere(home, first, left, queue_was_empty);
+    }
+}
+
+impl<L: JecList> LendSeats for Sockets<L> {
+    /// Lends an eligible sleeper of the first socket that has one.
+    fn borrow_sleeper(&self, mut eligible: impl FnMut(WorkerIndex) -> bool) -> Option<WorkerIndex> {
+        self.sockets().iter().enumerate().find_map(|(socket, jec)| {
+            if !self.words.may_sleep(socket) {
+                return None;
+            }
+            let lent = jec.borrow_sleeper(|local| eligible(self.worker_of(socket, local.get())))?;
+            Some(self.worker_of(socket, lent.get()))
+        })
+    }
+
+    fn give_back(&self, worker: WorkerIndex, has_work: impl FnOnce() -> bool) -> bool {
+        let (socket, local) = self.place(worker);
+        self.sockets()[socket].give_back(local, || {
+            self.words.note_sleeper(socket);
+            has_work()
+        })
+    }
+
+    fn caller_resumed(&self) {
+        self.sockets().iter().for_each(Jec::caller_resumed);
+    }
+}
+
+impl<L: JecList> AwakeSet for Sockets<L> {
+    /// Leaves out workers of its own socket as [`Jec`] does, and those of another one if few are
+    /// awake there.
+    #[inline]
+    fn any_awake(
+        &self,
+        caller: Option<WorkerIndex>,
+        first: usize,
+        mut holds: impl FnMut(WorkerIndex) -> bool,
+    ) -> bool {
+        let caller = caller.map(|caller| self.place(caller));
+        let offset = first % self.each;
+        self.circle(first).any(|socket| {
+            let jec = &self.sockets()[socket];
+            let mut holds = |local: usize| holds(self.worker_of(socket, local));
+            match caller {
+                Some((home, caller)) if home == socket => {
+                    jec.any_awake(Some(caller), offset, |local| holds(local.get()))
+                }
+                _ if self.words.is_crowded(socket) => {
+                    let workers = jec.num_workers();
+                    let first = offset.min(workers);
+                    (first..workers).chain(0..first).any(holds)
+                }
+                _ => jec.any_awake(None, offset, |local| holds(local.get())),
+            }
+        })
+    }
+}
+
+impl<L: JecList> fmt::Debug for Sockets<L> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Sockets")
+            .field("words", &self.words)
+            .field("sockets", &self.sockets())
+            .finish_non_exhaustive()
+    }
+}

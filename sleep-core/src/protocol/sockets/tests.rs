@@ -1,0 +1,4 @@
+#[cfg(loom)]
+mod loom;
+#[cfg(not(loom))]
+mod sequential;
