@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use pool_core::{Parker, WokenBy};
 
-use crate::{clock, system, thread_pool::crowd::Crowd, trace::WakeNote};
+use crate::{clock, seeded::Turns, system, thread_pool::crowd::Crowd, trace::WakeNote};
 
 mod condvar;
 mod custom;
@@ -59,6 +59,8 @@ enum Way {
     Futex(Tokens<FutexToken>),
     /// Given by the pool's driver.
     Custom(CustomParker),
+    /// By the turns of a seeded pool. Its sleep protocol does not use parkers; isolated waits do.
+    Turns(Arc<Turns>, usize),
 }
 
 impl OsParker {
@@ -77,6 +79,11 @@ impl OsParker {
     /// Creates a parker from that of a driver.
     pub(crate) fn custom(parker: CustomParker) -> Self {
         Self::from_way(Way::Custom(parker))
+    }
+
+    /// Creates the parker of a worker of a seeded pool, which is this member of its turns.
+    pub(crate) fn in_turns(turns: Arc<Turns>, member: usize) -> Self {
+        Self::from_way(Way::Turns(turns, member))
     }
 
     fn from_way(way: Way) -> Self {
@@ -105,6 +112,7 @@ impl Parker for OsParker {
             Way::Condvar(tokens) => tokens.park(),
             Way::Futex(tokens) => tokens.park(),
             Way::Custom(parker) => parker.park(),
+            Way::Turns(turns, member) => turns.park(*member),
         }
     }
 
@@ -114,6 +122,7 @@ impl Parker for OsParker {
             Way::Condvar(tokens) => tokens.unpark(),
             Way::Futex(tokens) => tokens.unpark(),
             Way::Custom(parker) => parker.unpark(),
+            Way::Turns(turns, member) => turns.unpark(*member),
         }
     }
 
@@ -130,8 +139,8 @@ impl Parker for OsParker {
         match &self.way {
             Way::Condvar(tokens) => tokens.park_guest(),
             Way::Futex(tokens) => tokens.park_guest(),
-            // A pool with a driver has no guests.
-            Way::Custom(_) => self.relax(),
+            // Such pools have no guests.
+            Way::Custom(_) | Way::Turns(..) => self.relax(),
         }
     }
 
@@ -140,7 +149,7 @@ impl Parker for OsParker {
         match &self.way {
             Way::Condvar(tokens) => tokens.unpark_guest(),
             Way::Futex(tokens) => tokens.unpark_guest(),
-            Way::Custom(_) => {}
+            Way::Custom(_) | Way::Turns(..) => {}
         }
     }
 }

@@ -35,7 +35,7 @@ use pool_core::{Clock, Event, Observer, WorkerIndex};
 pub use schedule::{NoSchedule, Schedule};
 pub(crate) use turns::{Hold, Present, Turns};
 
-use crate::platform::WorkerThread;
+use crate::{parker::OsParker, platform::WorkerThread};
 
 /// The number of workers of a seeded pool that was given none: the same on every machine.
 pub(crate) const NUM_THREADS: usize = 4;
@@ -61,6 +61,11 @@ impl Membership {
     /// Returns the number of a worker in the turns.
     pub(crate) fn member(&self, worker: WorkerIndex) -> usize {
         self.first + worker.get()
+    }
+
+    /// Creates the parker of a worker, in which it gives its turn back.
+    pub(crate) fn parker(&self, worker: usize) -> OsParker {
+        OsParker::in_turns(self.turns.clone(), self.first + worker)
     }
 
     /// Returns the numbers of the pool's workers, of which there are so many.

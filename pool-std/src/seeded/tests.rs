@@ -4,14 +4,15 @@ use std::{
     panic::{catch_unwind, resume_unwind},
     sync::{
         Arc, Mutex,
-        atomic::{AtomicUsize, Ordering::SeqCst},
+        atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst},
+        mpsc,
     },
     thread,
     time::{Duration, Instant},
 };
 
 use super::{shrink::shrink, *};
-use crate::{ThreadPool, ThreadPoolBuilder, join, scope};
+use crate::{Scope, ThreadPool, ThreadPoolBuilder, join, scope};
 
 type Order = Arc<Mutex<Vec<u32>>>;
 
@@ -122,6 +123,52 @@ fn an_order_repeats_if_workers_block_for_each_other() {
         if tells {
             assert_eq!(first, order(seed), "seed {seed}");
         }
+    }
+}
+
+/// A worker that waits so sleeps in a way that the sleep protocol does not know of.
+#[cfg(not(miri))]
+#[test]
+fn one_worker_runs_at_a_time_in_isolated_calls() {
+    static IS_RUNNING: AtomicBool = AtomicBool::new(false);
+
+    fn work() {
+        assert!(!IS_RUNNING.swap(true, SeqCst), "another worker runs");
+        let begin = Instant::now();
+        while begin.elapsed() < Duration::from_millis(1) {
+            std::hint::spin_loop();
+        }
+        IS_RUNNING.store(false, SeqCst);
+    }
+
+    for seed in 0..100 {
+        let pool = pool(seed);
+        let (sender, receiver) = mpsc::channel();
+        let is_over = &AtomicBool::new(false);
+        pool.scope(|outer| {
+            outer.spawn(move |_| {
+                let job = |_: &Scope<'_>| {
+                    join(work, || ());
+                    work();
+                };
+                crate::isolate(|| {
+                    scope(|inner| _ = sender.send(crate::spawn_handle_in(inner, job)));
+                });
+                work();
+                is_over.store(true, SeqCst);
+            });
+            outer.spawn(move |_| {
+                while !is_over.load(SeqCst) {
+                    if let Ok(handle) = receiver.try_recv() {
+                        // If it runs the job, the other worker sleeps until that has ended.
+                        handle.join().unwrap();
+                        work();
+                    }
+                    crate::yield_now();
+                }
+            });
+        });
+        pool.shutdown().unwrap();
     }
 }
 

@@ -1,6 +1,7 @@
 //! Turns: of the workers of seeded pools, one runs at a time.
 
 use std::{
+    mem,
     sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, TryLockError},
     thread,
     time::{Duration, Instant},
@@ -76,6 +77,7 @@ impl Turns {
             status: Status::Absent,
             bell: Arc::default(),
             thread: SystemThread::current(),
+            has_token: false,
         });
         first
     }
@@ -185,13 +187,41 @@ impl Turns {
     /// Gives the turn back, and waits until the member, which is registered, was woken and has its
     /// turn.
     pub(crate) fn sleep(&self, member: usize) {
-        let mut state = self.lock();
+        self.sleep_in(self.lock(), member);
+    }
+
+    fn sleep_in<'s>(&'s self, mut state: MutexGuard<'s, State>, member: usize) {
         state.members[member].thread = SystemThread::current();
         if state.turn == Some(member) {
             state = self.await_unblocked(state);
             state.pass(Some(member), &self.at_rest);
         }
         self.wait_for_turn(state, member);
+    }
+
+    /// Gives the turn back, and waits until the member was [unparked](Self::unpark) and has its
+    /// turn. Returns at once if it was unparked since the last call.
+    pub(crate) fn park(&self, member: usize) {
+        let mut state = self.lock();
+        if !mem::take(&mut state.members[member].has_token) {
+            state.members[member].status = Status::Parked;
+            self.sleep_in(state, member);
+        }
+    }
+
+    /// Ends a member's [`park`](Self::park), or the next one.
+    pub(crate) fn unpark(&self, member: usize) {
+        let mut state = self.lock();
+        let unparked = &mut state.members[member];
+        if unparked.status != Status::Parked {
+            unparked.has_token = true;
+            return;
+        }
+        unparked.status = Status::Ready;
+        unparked.bell.notify_one();
+        if state.turn.is_none() {
+            state.pass(None, &self.at_rest);
+        }
     }
 
     /// Wakes a member. Returns whether it was registered as a sleeper.

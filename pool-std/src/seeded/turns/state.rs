@@ -38,6 +38,8 @@ pub(super) struct Member {
     pub(super) status: Status,
     pub(super) bell: Arc<Condvar>,
     pub(super) thread: SystemThread,
+    /// Whether it was unparked while it was not parked.
+    pub(super) has_token: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,6 +50,8 @@ pub(super) enum Status {
     Ready,
     /// It sleeps until it is woken.
     Asleep,
+    /// It sleeps in a wait that its sleep protocol does not know of, until it is unparked.
+    Parked,
     /// The turn was taken away from it.
     Blocked,
 }
@@ -124,7 +128,9 @@ impl State {
         for (number, member) in self.members.iter().enumerate() {
             let what = match member.status {
                 Status::Absent => continue,
-                Status::Asleep => "sleeps in a wait of its pool, or has nothing to do",
+                Status::Asleep | Status::Parked => {
+                    "sleeps in a wait of its pool, or has nothing to do"
+                }
                 Status::Ready | Status::Blocked => match member.thread.is_blocked() {
                     Some(false) => return Waits::None,
                     is_blocked => {

@@ -114,6 +114,9 @@ impl<S> ThreadPoolBuilder<S> {
     }
 
     fn worker_parker(&self, parts: &PoolParts, worker: usize) -> OsParker {
+        if let Some(membership) = &parts.turns {
+            return membership.parker(worker);
+        }
         let driver = parts.drivers.first();
         match driver.and_then(|driver| driver.parker(worker)) {
             Some(parker) => OsParker::custom(CustomParker::new(parker)),
