@@ -172,6 +172,30 @@ fn one_worker_runs_at_a_time_in_isolated_calls() {
     }
 }
 
+/// The thread of a worker that was parked wakes up at no time that a schedule knows.
+#[test]
+fn an_order_repeats_if_workers_are_parked_and_revived() {
+    fn order(seed: u64) -> Vec<u32> {
+        let order = Order::default();
+        let pool = pool(seed);
+        pool.install(|| {
+            for _ in 0..5 {
+                pool.set_active_workers(1).unwrap();
+                tree(2, 1, &order);
+                crate::broadcast(|context| tree(1, 100 * context.index() as u32, &order));
+                pool.set_active_workers(3).unwrap();
+                tree(2, 1, &order);
+            }
+        });
+        pool.shutdown().unwrap();
+        Arc::into_inner(order).unwrap().into_inner().unwrap()
+    }
+
+    for seed in 0..if cfg!(miri) { 1 } else { 100 } {
+        assert_eq!(order(seed), order(seed), "seed {seed}");
+    }
+}
+
 /// Checks that a listed schedule repeats what the generator has chosen.
 #[test]
 fn the_switches_of_a_run_repeat_it() {

@@ -111,6 +111,16 @@ impl Turns {
         state.is_taken = true;
     }
 
+    /// Makes a member ready whose thread is about to [arrive](Self::arrive), so that the schedule
+    /// knows when.
+    pub(crate) fn expect(&self, member: usize) {
+        let mut state = self.lock();
+        state.members[member].status = Status::Ready;
+        if state.turn.is_none() {
+            state.pass(None, &self.at_rest);
+        }
+    }
+
     /// Makes a member ready that was absent, and waits for its turn. It is absent again when the
     /// value is dropped.
     pub(crate) fn arrive(self: &Arc<Self>, member: usize) -> Present {

@@ -131,10 +131,12 @@ impl ActiveWorkers {
 
     fn revive(&self, registry: &Registry, state: &mut State, index: usize) {
         if std::mem::take(&mut state.is_parked[index]) {
+            let worker = registry.worker(index).expect("below the maximum");
             // It counts before it runs, so that the caller may block after this.
-            registry
-                .deadlock()
-                .arrive(registry.worker(index).expect("below the maximum"));
+            registry.deadlock().arrive(worker);
+            if let Some(membership) = &registry.data().turns {
+                membership.turns.expect(membership.member(worker));
+            }
             self.revived[index].notify_one();
         }
     }
