@@ -29,7 +29,7 @@ pub enum Yield {
 ///
 /// In a call from outside and in [`isolate`](crate::isolate), too, the job may be any one of the
 /// pool: a thread that yields asks for it, other than one that waits. So it must not hold a lock
-/// that such a job may need.
+/// that such a job may need. The waits of a job that is run so are isolated, whatever it is.
 ///
 /// # Examples
 /// A worker that polls helps its pool meanwhile:
