@@ -2,7 +2,7 @@
 
 use std::{
     io::{self, Write as _},
-    panic::resume_unwind,
+    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
     process,
     sync::{
         Arc, Mutex, Weak,
@@ -18,12 +18,17 @@ use pool_std::{
 };
 use proptest::prelude::*;
 
+mod counts;
 mod program;
+mod run;
 
-use program::{Counts, Program, program};
+use counts::{Counts, caught};
+use program::{Program, program};
 
 /// A program takes milliseconds.
 const LIMIT: Duration = Duration::from_secs(120);
+
+const ISOLATIONS: [Isolation; 3] = [Isolation::Anything, Isolation::Subtree, Isolation::Nothing];
 
 /// Settings of a builder, good ones and bad ones.
 #[derive(Debug, Clone)]
@@ -89,7 +94,6 @@ fn settings() -> impl Strategy<Value = Settings> {
         IdlePolicy::IMMEDIATE,
         IdlePolicy::LATENCY,
     ];
-    let isolations = [Isolation::Anything, Isolation::Subtree, Isolation::Nothing];
     let flags = any::<[bool; 5]>().prop_map(|flags| {
         let [
             guests,
@@ -118,7 +122,7 @@ fn settings() -> impl Strategy<Value = Settings> {
         seed,
         parker,
         select(policies.to_vec()),
-        select(isolations.to_vec()),
+        select(ISOLATIONS.to_vec()),
     );
     (numbers, kinds, name, flags, spawn).prop_map(|(numbers, kinds, name, flags, spawn)| {
         let (num_threads, stack_size, active_workers, max_blocking_threads, max_nesting) = numbers;
@@ -156,6 +160,7 @@ impl Settings {
             .parker(self.parker)
             .idle_policy(self.policy)
             .isolation(self.isolation)
+            .panic_handler(caught)
             .guests(guests)
             .overlook_no_jobs(overlook_no_jobs);
         if let Some(size) = self.stack_size {
@@ -241,12 +246,68 @@ impl Settings {
     }
 }
 
-/// Runs a program in a pool, and waits until the pool has nothing to do.
-fn works(pool: &Arc<ThreadPool>, program: &Program) {
-    let counts = Counts::default();
-    program::run(pool, program, &counts);
-    pool.wait_idle().unwrap();
-    counts.check();
+/// When a program is over.
+#[derive(Debug, Clone, Copy)]
+enum Finish {
+    Idle,
+    Shutdown,
+    /// What has not begun is discarded.
+    ShutdownNow,
+}
+
+/// Runs programs in a pool, one on this thread and the others on threads of their own, and waits
+/// until the pool has nothing to do.
+fn work(pool: &Arc<ThreadPool>, programs: &[Program], finish: Finish, counts: &Counts) {
+    thread::scope(|threads| {
+        let run = |program| {
+            let run = AssertUnwindSafe(|| run::run(pool, program, counts));
+            let _ = catch_unwind(run).map_err(caught);
+        };
+        let (first, others) = programs.split_first().unwrap();
+        let others: Vec<_> = others
+            .iter()
+            .map(|it| threads.spawn(move || run(it)))
+            .collect();
+        run(first);
+        // This thread may be a worker that the others need.
+        while !others.iter().all(|it| it.is_finished()) {
+            pool.yield_now();
+            thread::yield_now();
+        }
+    });
+    let discarded = match finish {
+        Finish::Idle => pool.wait_idle().map(|()| 0).unwrap(),
+        Finish::Shutdown => pool.shutdown_timeout(LIMIT).map(|()| 0).unwrap(),
+        Finish::ShutdownNow => {
+            counts.begin_to_discard();
+            pool.shutdown_now(LIMIT).unwrap()
+        }
+    };
+    counts.check_all(discarded);
+}
+
+/// Calls a closure with a pool, if there is one, on a thread that the pool may adopt.
+fn within_limit<R: Send + 'static>(
+    description: String,
+    closure: impl FnOnce(&mut dyn FnMut(&Arc<ThreadPool>)) -> R + Send + 'static,
+) -> R {
+    let (sender, ended) = mpsc::channel();
+    let pool = Arc::new(Mutex::new(Weak::new()));
+    let seen = pool.clone();
+    let thread = thread::spawn(move || {
+        let mut show = |pool: &Arc<ThreadPool>| *seen.lock().unwrap() = Arc::downgrade(pool);
+        sender.send(closure(&mut show)).unwrap();
+    });
+    match ended.recv_timeout(LIMIT) {
+        Ok(result) => result,
+        Err(RecvTimeoutError::Timeout) => {
+            // What is printed by a macro is kept until the test ends.
+            let state = pool.lock().unwrap().upgrade().map(|pool| pool.state());
+            let _ = writeln!(io::stderr(), "{description} does not end: {state:?}");
+            process::abort();
+        }
+        Err(RecvTimeoutError::Disconnected) => resume_unwind(thread.join().unwrap_err()),
+    }
 }
 
 proptest! {
@@ -260,36 +321,20 @@ proptest! {
     #[test]
     fn any_settings_make_a_pool_that_works_or_an_error_that_names_one(
         settings in settings(),
-        program in program(),
+        programs in prop::collection::vec(program(), 1..3),
+        finish in prop::sample::select(&[Finish::Idle, Finish::Shutdown, Finish::ShutdownNow][..]),
     ) {
         let good = settings.are_good();
-        let (sender, ended) = mpsc::channel();
-        let description = format!("{settings:?} {program:?}");
-        let built = Arc::new(Mutex::new(Weak::new()));
-        let seen = built.clone();
-        let thread = thread::spawn(move || {
-            // On a thread of its own, which the pool may adopt.
-            let error = match settings.build() {
-                Ok(pool) => {
-                    let pool = Arc::new(pool);
-                    *seen.lock().unwrap() = Arc::downgrade(&pool);
-                    works(&pool, &program);
-                    None
-                }
-                Err(error) => Some((settings.explain(&error), error)),
-            };
-            sender.send(error).unwrap();
-        });
-        let error = match ended.recv_timeout(LIMIT) {
-            Ok(error) => error,
-            Err(RecvTimeoutError::Timeout) => {
-                // What is printed by a macro is kept until the test ends.
-                let state = built.lock().unwrap().upgrade().map(|pool| pool.state());
-                let _ = writeln!(io::stderr(), "{description} does not end: {state:?}");
-                process::abort();
+        let description = format!("{settings:?} {programs:?} {finish:?}");
+        let error = within_limit(description, move |show| match settings.build() {
+            Ok(pool) => {
+                let pool = Arc::new(pool);
+                show(&pool);
+                work(&pool, &programs, finish, &Counts::new(settings.isolation));
+                None
             }
-            Err(RecvTimeoutError::Disconnected) => resume_unwind(thread.join().unwrap_err()),
-        };
+            Err(error) => Some((settings.explain(&error), error)),
+        });
         if let Some((explained, error)) = error {
             prop_assert!(!good && explained, "{error:?}");
         }
