@@ -23,7 +23,7 @@ mod program;
 mod run;
 
 use counts::{Counts, caught};
-use program::{Program, program};
+use program::{Call, Program, program};
 
 /// A program takes milliseconds.
 const LIMIT: Duration = Duration::from_secs(120);
@@ -330,7 +330,7 @@ proptest! {
             Ok(pool) => {
                 let pool = Arc::new(pool);
                 show(&pool);
-                work(&pool, &programs, finish, &Counts::new(settings.isolation));
+                work(&pool, &programs, finish, &Counts::new(settings.isolation, true));
                 None
             }
             Err(error) => Some((settings.explain(&error), error)),
@@ -338,5 +338,39 @@ proptest! {
         if let Some((explained, error)) = error {
             prop_assert!(!good && explained, "{error:?}");
         }
+    }
+
+    /// In a seeded pool, the closures of any program run in the same order each time, and on the
+    /// same workers.
+    #[test]
+    fn any_program_has_one_order_for_a_seed(
+        (seed, threads) in (any::<u64>(), 1..5_usize),
+        isolation in prop::sample::select(ISOLATIONS.to_vec()),
+        nesting in prop::option::of(0..4_usize),
+        breadth_first: bool,
+        program in program(),
+    ) {
+        let settings = (seed, threads, isolation, nesting, breadth_first);
+        let description = format!("{settings:?} {program:?}");
+        let orders = within_limit(description, move |show| {
+            [(); 2].map(|()| {
+                let builder = ThreadPoolBuilder::new().num_threads(threads).seeded(seed);
+                let mut builder = builder.isolation(isolation).panic_handler(caught);
+                if let Some(depth) = nesting {
+                    builder = builder.max_nesting(depth);
+                }
+                if breadth_first {
+                    builder = builder.breadth_first();
+                }
+                let pool = Arc::new(builder.build().unwrap());
+                show(&pool);
+                let counts = Counts::new(isolation, false);
+                // From outside, each call would come at a time of its own.
+                let programs = [vec![Call::Install(program.clone())]];
+                work(&pool, &programs, Finish::Shutdown, &counts);
+                counts.take_order()
+            })
+        });
+        prop_assert_eq!(&orders[0], &orders[1]);
     }
 }

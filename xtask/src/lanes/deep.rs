@@ -94,10 +94,11 @@ fn address_sanitizer(_quick: bool) -> Result<u64> {
 
 fn fuzz(_quick: bool) -> Result<u64> {
     // What proptest runs, by the beginnings of names.
-    const TESTS: [&str; 5] = [
+    const TESTS: [&str; 6] = [
         "any_sequence",
         "any_history",
         "any_settings",
+        "any_program",
         "a_channel_agrees",
         "no_reader_is_overtaken",
     ];

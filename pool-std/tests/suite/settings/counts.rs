@@ -25,6 +25,8 @@ pub(super) struct Counts {
     shared: Arc<Shared>,
     /// What the waits of these calls may run at most.
     pub(super) isolation: Isolation,
+    /// Whether waits may have limits of time, and other threads may spawn jobs.
+    pub(super) may_depend_on_time: bool,
 }
 
 #[derive(Debug, Default)]
@@ -40,6 +42,8 @@ struct Shared {
     aborted: AtomicUsize,
     is_discarding: AtomicBool,
     kept: Mutex<Vec<(JoinHandle<()>, Leaf)>>,
+    /// The closures in the order in which they were run, and the workers that ran them.
+    order: Mutex<Vec<(usize, Option<usize>)>>,
 }
 
 /// The payload of each panic of a program.
@@ -58,18 +62,19 @@ pub(super) fn caught(payload: Box<dyn Any + Send>) {
 }
 
 impl Counts {
-    pub(super) fn new(isolation: Isolation) -> Self {
+    pub(super) fn new(isolation: Isolation, may_depend_on_time: bool) -> Self {
         Self {
             shared: Arc::default(),
             isolation,
+            may_depend_on_time,
         }
     }
 
     /// Returns the same for calls in such isolation.
     pub(super) fn isolated(&self, isolation: Isolation) -> Self {
         Self {
-            shared: self.shared.clone(),
             isolation: self.isolation.max(isolation),
+            ..self.clone()
         }
     }
 
@@ -90,8 +95,8 @@ impl Counts {
         expected: usize,
         may_be_skipped: bool,
     ) -> impl Fn() + Send + Sync + use<> {
-        self.shared.made.fetch_add(1, SeqCst);
         let closure = Closure {
+            number: self.shared.made.fetch_add(1, SeqCst),
             counts: self.clone(),
             pool: pool.clone(),
             program: program.clone(),
@@ -133,6 +138,10 @@ impl Counts {
         self.shared.kept.lock().unwrap().pop()
     }
 
+    pub(super) fn take_order(&self) -> Vec<(usize, Option<usize>)> {
+        std::mem::take(&mut *self.shared.order.lock().unwrap())
+    }
+
     /// Checks that nothing was forgotten, in a pool that has nothing to do.
     pub(super) fn check_all(&self, discarded: usize) {
         let shared = &*self.shared;
@@ -160,6 +169,7 @@ impl Counts {
 
 /// A closure, which is counted when it is dropped.
 struct Closure {
+    number: usize,
     counts: Counts,
     pool: Arc<ThreadPool>,
     program: Program,
@@ -171,6 +181,8 @@ struct Closure {
 impl Closure {
     fn run(&self) {
         self.times.fetch_add(1, Relaxed);
+        let run_by = (self.number, self.pool.current_thread_index());
+        self.counts.shared.order.lock().unwrap().push(run_by);
         run(&self.pool, &self.program, &self.counts);
     }
 }
