@@ -49,8 +49,8 @@ pub(crate) use slot::Tenant;
 /// Two traits beside this one are for pools that use them: [`LendSeats`], for threads that take the
 /// place of a sleeping worker, and [`AwakeSet`], for searches that leave sleepers out.
 ///
-/// [`Jec`](crate::Jec) is the one that pools use; [`Sockets`](crate::Sockets) is several of them, for
-/// large machines; [`Classic`](crate::Classic) is simpler and wakes
+/// [`Jec`](crate::Jec) is the one that pools use; [`Sockets`](crate::Sockets) is several of them,
+/// for large machines; [`Classic`](crate::Classic) is simpler and wakes
 /// all sleepers at once; [`Hints`](crate::Hints) tells a worker that it wakes where the work is;
 /// [`Busy`](crate::Busy) never sleeps.
 ///

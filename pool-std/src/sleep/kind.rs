@@ -26,8 +26,9 @@ pub enum SleepKind {
     /// The jobs event counter of `sleep-core`. A job wakes one worker at most. The default.
     #[default]
     Jec,
-    /// That of `Jec` for each 64 workers, and a word above them: for pools of more than some hundred
-    /// workers, so that not all of them write the same counters. A pool of fewer workers is halved.
+    /// That of `Jec` for each 64 workers, and a word above them: for pools of more than some
+    /// hundred workers, so that not all of them write the same counters. A pool of fewer workers
+    /// is halved.
     Sockets,
     /// One atomic word. A job wakes all workers that sleep, and one worker falls asleep at a time.
     Classic,
