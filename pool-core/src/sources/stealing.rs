@@ -89,13 +89,12 @@ impl<P: Platform> WorkerThread<P> {
             return Steal::Empty;
         }
         let lineage = self.registry().workers()[victim].lineage();
-        let isolated = Cell::new(None);
+        let (isolated, is_victim_isolated) = (Cell::new(None), Cell::new(false));
         let stolen = self.try_stealing(victim, |deque, observer| {
             let accepts = |position| {
-                let isolation = lineage.isolation();
-                if isolation != Isolation::Anything {
-                    isolated.set(Some((Theft { victim, position }, isolation)));
-                }
+                let (isolation, is_isolated) = lineage.isolation_at(position);
+                is_victim_isolated.set(isolation != Isolation::Anything);
+                isolated.set(is_isolated.then_some((Theft { victim, position }, isolation)));
                 true
             };
             let (stealer, on_revocation) = (deque.stealer(), || {
@@ -104,7 +103,7 @@ impl<P: Platform> WorkerThread<P> {
             if !self.may_move_jobs_of(victim) {
                 return stealer.steal_if(accepts, on_revocation).map(|job| (job, 0));
             }
-            let follows = |words: &_| isolated.get().is_none() && JobRef::may_be_moved(words);
+            let follows = |words: &_| !is_victim_isolated.get() && JobRef::may_be_moved(words);
             stealer.steal_with_followers(self.own(), accepts, follows, on_revocation)
         });
         let isolated = isolated.into_inner();

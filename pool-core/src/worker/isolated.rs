@@ -393,7 +393,11 @@ impl<P: Platform> IsolatedWait<'_, P> {
         let stolen = self.worker.steal_if(victim, |position| {
             let job = Theft { victim, position };
             // The job may be isolated more than this wait.
-            theft = Some((job, self.isolation.max(lineage.isolation())));
+            let isolation = match lineage.isolation_at(position) {
+                (of_job, true) => self.isolation.max(of_job),
+                (_, false) => self.isolation,
+            };
+            theft = Some((job, isolation));
             self.worker.is_descendant(job, self.from())
         });
         let (theft, isolation) = theft?;

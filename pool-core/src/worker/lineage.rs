@@ -17,6 +17,10 @@
 //! of a job that has left jobs, or from which jobs were stolen, the worker publishes a later begin
 //! for the job below it. That one loses helpers, and never gets foreign ones.
 //!
+//! A thief inherits the isolation of the job that its victim runs, but only for what was pushed
+//! since the victim is isolated. Older jobs are of jobs that the victim will go on with. So the
+//! worker publishes from which position on its jobs are isolated, too.
+//!
 //! What a reader finds is recent enough. A thief has acquired the push of the job that it steals,
 //! and publishes its own lineage after that. So a reader that has acquired the thief's lineage sees
 //! that of the victim as it was at the push, or a later one.
@@ -69,6 +73,8 @@ pub(crate) struct Lineage {
     /// The first position of the worker's deque at which there may be jobs of that job.
     begin: Position,
     isolation: Isolation,
+    /// The first position of the worker's deque at which there may be isolated jobs.
+    isolated_from: Position,
 }
 
 /// The [`Lineage`] of a worker, which the worker writes and all read.
@@ -81,6 +87,7 @@ pub(crate) struct PublishedLineage {
     victim_and_isolation: AtomicUsize,
     position: AtomicUsize,
     begin: AtomicUsize,
+    isolated_from: AtomicUsize,
 }
 
 const ISOLATION_BITS: u32 = 2;
@@ -94,25 +101,49 @@ impl PublishedLineage {
                 victim_and_isolation: AtomicUsize::new(0),
                 position: AtomicUsize::new(0),
                 begin: AtomicUsize::new(0),
+                isolated_from: AtomicUsize::new(0),
             }
         }
     }
 
-    /// Returns what a worker in this job may run while it waits. For the worker itself, and for a
-    /// thief that has acquired the push of a job: then the answer holds for that job, if it is not
-    /// a detached one.
+    /// Returns what the worker may run while it waits. For the worker itself.
     #[inline]
     pub(crate) fn isolation(&self) -> Isolation {
-        // Ordering: Relaxed. The push comes after the write, and the thief has acquired it.
-        let word = self.victim_and_isolation.load(Ordering::Relaxed);
+        // Ordering: Relaxed; this thread has written it, or the one that was the worker before.
+        Self::isolation_in(self.victim_and_isolation.load(Ordering::Relaxed))
+    }
+
+    /// Returns what the worker may run while it waits, and whether a job that it has pushed at a
+    /// position is isolated so. For a thief that has acquired the push of that job, which is not a
+    /// detached one.
+    #[inline]
+    pub(crate) fn isolation_at(&self, position: Position) -> (Isolation, bool) {
+        // Ordering: Acquire pairs with the Release of `publish`. The push of an isolated job comes
+        // after that, so that the thief sees it in any case. But if it sees an isolation that began
+        // after the push, it must see from where on.
+        let isolation = Self::isolation_in(self.victim_and_isolation.load(Ordering::Acquire));
+        let is_isolated = isolation != Isolation::Anything && {
+            // Ordering: Relaxed, after the Acquire.
+            let from = self.isolated_from.load(Ordering::Relaxed);
+            position.is_at_or_after(Position::from_word(from))
+        };
+        (isolation, is_isolated)
+    }
+
+    fn isolation_in(word: usize) -> Isolation {
         Isolation::from_bits(word & ((1 << ISOLATION_BITS) - 1))
     }
 
     /// Returns the lineage as the worker itself has published it.
     fn own(&self) -> Lineage {
         // Ordering: Relaxed; this thread has written it, or the one that was the worker before.
-        let [word, position, begin] = [&self.victim_and_isolation, &self.position, &self.begin]
-            .map(|it| it.load(Ordering::Relaxed));
+        let [word, position, begin, isolated_from] = [
+            &self.victim_and_isolation,
+            &self.position,
+            &self.begin,
+            &self.isolated_from,
+        ]
+        .map(|it| it.load(Ordering::Relaxed));
         let victim = (word >> ISOLATION_BITS).checked_sub(1);
         Lineage {
             theft: victim.map(|victim| Theft {
@@ -120,7 +151,8 @@ impl PublishedLineage {
                 position: Position::from_word(position),
             }),
             begin: Position::from_word(begin),
-            isolation: Isolation::from_bits(word & ((1 << ISOLATION_BITS) - 1)),
+            isolation: Self::isolation_in(word),
+            isolated_from: Position::from_word(isolated_from),
         }
     }
 
@@ -144,14 +176,17 @@ impl PublishedLineage {
             (theft.victim + 1, theft.position.into_word())
         });
         let word = victim << ISOLATION_BITS | lineage.isolation.into_bits();
+        let isolated_from = lineage.isolated_from.into_word();
         // Ordering: Relaxed; only this worker writes it.
         let before = self.victim_and_isolation.load(Ordering::Relaxed);
         if victim == 0 && before >> ISOLATION_BITS == 0 {
             // No reader uses the begin of a lineage without a theft, neither of this one nor of
             // the one before. So calls from outside need no new version.
             //
-            // Ordering: Relaxed; the push of a job comes after it, see `isolation`.
-            self.victim_and_isolation.store(word, Ordering::Relaxed);
+            // Ordering: Relaxed, before the Release.
+            self.isolated_from.store(isolated_from, Ordering::Relaxed);
+            // Ordering: Release pairs with the Acquire of `isolation_at`, for the position above.
+            self.victim_and_isolation.store(word, Ordering::Release);
             // Ordering: Relaxed; only this worker reads it.
             self.begin
                 .store(lineage.begin.into_word(), Ordering::Relaxed);
@@ -164,8 +199,11 @@ impl PublishedLineage {
         self.version
             .store(version.wrapping_add(1), Ordering::Relaxed);
         fence(Ordering::Release);
-        // Ordering: Relaxed, after the fence and before the Release.
-        self.victim_and_isolation.store(word, Ordering::Relaxed);
+        // Ordering: Relaxed, after the fence and before the Releases.
+        self.isolated_from.store(isolated_from, Ordering::Relaxed);
+        // Ordering: Release, as above.
+        self.victim_and_isolation.store(word, Ordering::Release);
+        // Ordering: Relaxed, as before.
         self.position.store(position, Ordering::Relaxed);
         self.begin
             .store(lineage.begin.into_word(), Ordering::Relaxed);
@@ -198,7 +236,11 @@ impl<P: Platform> WorkerThread<P> {
         self.shared().lineage().publish(Lineage {
             theft: None,
             begin,
-            isolation: P::isolation(self.registry(), 0),
+            isolation: match self.can_isolate() {
+                true => P::isolation(self.registry(), 0),
+                false => Isolation::Anything,
+            },
+            isolated_from: begin,
         });
     }
 
@@ -288,10 +330,17 @@ impl<'w, P: Platform> Inner<'w, P> {
         let published = worker.shared().lineage();
         let outer = published.own();
         let begin = worker.own().next_position();
+        // What this worker has pushed before an isolated job, or before the closure of an isolated
+        // call, is not isolated.
+        let isolated_from = match outer.isolation {
+            Isolation::Anything => begin,
+            _ => outer.isolated_from,
+        };
         published.publish(Lineage {
             theft,
             begin,
             isolation,
+            isolated_from,
         });
         Self {
             worker,

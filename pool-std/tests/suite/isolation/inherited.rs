@@ -126,3 +126,50 @@ fn a_future_whose_handle_is_joined_is_isolated() {
         job.join().unwrap();
     });
 }
+
+/// What was queued before the call is not of the call, whenever it is stolen.
+#[test]
+fn a_job_that_is_older_than_an_isolated_call_is_not_isolated() {
+    assert_ends("the older job is stolen during the call", || {
+        let [is_busy, may_steal, has_begun] = [(); 3].map(|()| Arc::new(AtomicBool::new(false)));
+        let stays_on_its_worker = AtomicBool::new(false);
+        pool(2).install(|| {
+            pool_std::spawn({
+                let (is_busy, may_steal) = (is_busy.clone(), may_steal.clone());
+                move || {
+                    is_busy.store(true, SeqCst);
+                    wait_for(&may_steal);
+                }
+            });
+            wait_for(&is_busy);
+            join(
+                || {
+                    isolate(|| {
+                        may_steal.store(true, SeqCst);
+                        wait_for(&has_begun);
+                    });
+                },
+                || {
+                    // What an isolated job spawns goes into the injector.
+                    pool_std::spawn(|| ());
+                    let is_pending = pool_std::current_thread_has_pending_tasks();
+                    stays_on_its_worker.store(is_pending == Some(true), SeqCst);
+                    has_begun.store(true, SeqCst);
+                },
+            );
+        });
+        assert!(stays_on_its_worker.into_inner());
+    });
+}
+
+/// A breadth-first deque cannot leave older jobs alone, so that nothing is isolated there.
+#[test]
+fn a_breadth_first_pool_isolates_nothing() {
+    let builder = ThreadPoolBuilder::new().num_threads(1).breadth_first();
+    let pool = builder.isolation(Isolation::Subtree).build().unwrap();
+    pool.install(|| {
+        pool_std::spawn(|| ());
+        let is_pending = pool_std::current_thread_has_pending_tasks();
+        assert_eq!(is_pending, Some(true), "the job is in the injector");
+    });
+}

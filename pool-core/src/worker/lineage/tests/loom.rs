@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, vec::Vec};
 
-use ::loom::thread;
+use ::loom::{sync::atomic::AtomicUsize, thread};
 
 use super::super::*;
 use crate::testing::model;
@@ -18,6 +18,7 @@ fn a_lineage_is_read_whole() {
             }),
             begin: Position::from_word(4 * number),
             isolation: Isolation::Subtree,
+            isolated_from: Position::from_word(4 * number),
         };
         let published = Arc::new(PublishedLineage::new());
         let reader = {
@@ -38,5 +39,51 @@ fn a_lineage_is_read_whole() {
         if let Some(seen) = seen {
             assert!(lineages.contains(&seen), "{seen:?}");
         }
+    });
+}
+
+#[test]
+fn a_job_that_was_pushed_before_an_isolated_call_is_not_isolated() {
+    check_older_job(None);
+}
+
+#[test]
+fn a_job_that_was_pushed_before_a_stolen_one_was_begun_is_not_isolated() {
+    check_older_job(Some(Theft {
+        victim: 1,
+        position: Position::from_word(0),
+    }));
+}
+
+/// Models a worker that is isolated for the second time, and a thief of a job that it has pushed
+/// before that, or of one that it pushes then.
+fn check_older_job(theft: Option<Theft>) {
+    model(3, move || {
+        let published = Arc::new(PublishedLineage::new());
+        let pushed = Arc::new(AtomicUsize::new(0));
+        let publish = |isolation, from: usize| {
+            published.publish(Lineage {
+                isolation,
+                isolated_from: Position::from_word(from),
+                theft,
+                begin: Position::from_word(from),
+            });
+        };
+        publish(Isolation::Subtree, 8);
+        publish(Isolation::Anything, 8);
+        let thief = {
+            let (published, pushed) = (published.clone(), pushed.clone());
+            thread::spawn(move || {
+                let newest = pushed.load(Ordering::Acquire);
+                let is_isolated =
+                    |position| published.isolation_at(Position::from_word(position)).1;
+                assert!(newest < 16 || !is_isolated(16), "it is older");
+                assert!(newest < 24 || is_isolated(24));
+            })
+        };
+        pushed.store(16, Ordering::Release);
+        publish(Isolation::Subtree, 24);
+        pushed.store(24, Ordering::Release);
+        thief.join().unwrap();
     });
 }
