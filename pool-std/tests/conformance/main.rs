@@ -85,6 +85,9 @@ suite! {
     jec_condvar: Jec, condvar;
     jec_futex: Jec, futex;
     jec_driver: Jec, driver;
+    sockets_condvar: Sockets, condvar;
+    sockets_futex: Sockets, futex;
+    sockets_driver: Sockets, driver;
     classic_condvar: Classic, condvar;
     classic_futex: Classic, futex;
     classic_driver: Classic, driver;
