@@ -10,6 +10,7 @@ use crate::{
     platform::Platform,
     primitive::{AtomicBool, AtomicU8, Ordering, UnsafeCell},
     registry::Registry,
+    unwind::no_unwind,
     worker::{OutsideScopes, WorkerThread},
 };
 
@@ -149,8 +150,12 @@ impl<'w, P: Platform> ScopeCore<'w, P> {
         // It may be in an isolated job already.
         let isolation = self.pending.isolation();
         let worker = worker.filter(|worker| worker.isolation_of_job() < isolation);
+        let begin = worker.map(|worker| worker.own().next_position());
         let _isolated = worker.map(|worker| worker.begin_isolated(isolation));
         self.catch(body);
+        if let (Some(worker), Some(begin)) = (worker, begin) {
+            no_unwind(|| worker.run_rest_from(begin));
+        }
     }
 
     /// Runs a closure, the body of the scope or of a job. Keeps its panic.

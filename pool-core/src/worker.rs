@@ -22,6 +22,7 @@ use crate::{
 mod idle;
 mod isolated;
 mod labels;
+mod leftovers;
 pub(crate) mod lineage;
 mod open_scopes;
 mod post;
@@ -283,7 +284,13 @@ impl<P: Platform> WorkerThread<P> {
         let run = || unsafe { self.run(found.job) };
         match found.isolated {
             None => run(),
-            Some((theft, isolation)) => self.with_lineage(Some(theft), isolation, run),
+            Some((theft, isolation)) => self.with_lineage(Some(theft), isolation, || {
+                let begin = self.own().next_position();
+                run();
+                if self.can_isolate() {
+                    self.run_rest_from(begin);
+                }
+            }),
         }
     }
 
@@ -374,18 +381,6 @@ impl<P: Platform> WorkerThread<P> {
     pub unsafe fn run_until_stopped(&self) {
         // SAFETY: obligation 1 is forwarded to our caller.
         unsafe { self.wait_for_stop() };
-    }
-
-    /// Wakes another worker for what this one leaves behind when it goes before the pool ends.
-    ///
-    /// It ends the bias of this worker's deque, because the worker will answer no thief.
-    #[doc(alias = "hand_over")]
-    pub fn notify_leftovers(&self) {
-        self.own.end_bias();
-        if self.leave_operations() || self.has_work_for_others() {
-            // As if it were posted now by a thread that will not run it.
-            self.registry().announce_jobs(1, false);
-        }
     }
 
     /// Ceases to be the thread's worker because the thread ends, perhaps in the middle of jobs

@@ -62,7 +62,8 @@ impl ThreadPool {
     ///   worker's own thread.
     /// - In its joins and scopes it runs only jobs that descend from those that it waits for, as in
     ///   [`isolate`](crate::isolate). So the caller may hold a lock that other jobs of the pool
-    ///   take.
+    ///   take, as long as not every worker is blocked on that lock when the call begins: the call
+    ///   needs the place of one of them.
     /// - While it runs, what only this worker may run waits: its job of a broadcast, unless the
     ///   closure waits for other jobs and runs it, and the worker's [request to
     ///   park](Self::set_active_workers). A closure that blocks for a long time delays them. It

@@ -267,6 +267,7 @@ impl ThreadBuilder {
         while worker.reset_stop() {
             // The jobs of a broadcast are what a parked worker is revived for.
             worker.run_inbox_jobs();
+            worker.run_leftovers();
             // SAFETY: 1. it was entered above, and stays.
             match unsafe { data.active.next_step(&worker) } {
                 // SAFETY: 1. this frame keeps the worker to itself, and the calls above have

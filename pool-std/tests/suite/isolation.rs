@@ -16,6 +16,7 @@ use std::{
 mod bodies;
 mod handles;
 mod inherited;
+mod leftovers;
 mod loans;
 mod nesting;
 mod outside;

@@ -22,16 +22,16 @@ impl<S> ThreadPoolBuilder<S> {
     /// the size of their stacks, or the thread-locals that a [start
     /// handler](Self::start_handler) sets.
     ///
-    /// A pool has no guests, whatever this says, if it has another [sleep protocol](Self::sleep)
-    /// than the default one, a [deadlock handler](Self::deadlock_handler), handlers that are
-    /// told when threads run ([`acquire_thread_handler`](Self::acquire_thread_handler)), or a
+    /// A pool has no guests, whatever this says, if its [sleep protocol](Self::sleep) is
+    /// `Classic` or `Hints`, if it has a [deadlock handler](Self::deadlock_handler), handlers that
+    /// are told when threads run ([`acquire_thread_handler`](Self::acquire_thread_handler)), or a
     /// [driver](Self::driver), or if it is [breadth-first](Self::breadth_first). A thread is no
     /// guest if it has less stack left than half of a worker's stack, where the system tells: on
     /// Linux, Android, Windows, macOS and iOS.
     ///
     /// A worker that waits in such a call, guest or not, runs only jobs that descend from those
     /// that it waits for, as in [`isolate`](crate::isolate). So the caller may hold locks that
-    /// other jobs need.
+    /// other jobs need, as long as not every worker is blocked on them when the call begins.
     ///
     /// # Examples
     /// ```

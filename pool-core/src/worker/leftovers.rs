@@ -1,0 +1,51 @@
+//! What becomes of the jobs on a worker's deque when the worker turns to something else.
+//!
+//! Other workers take them, but not one that waits in isolation: it could not tell that they
+//! descend from what it waits for, and it may be the only other one. So a worker runs them itself
+//! before it parks, and before it goes on after an isolated job.
+
+use deque_core::Position;
+
+use crate::{platform::Platform, worker::WorkerThread};
+
+impl<P: Platform> WorkerThread<P> {
+    /// Wakes another worker for what this one leaves behind when it goes before the pool ends.
+    ///
+    /// It ends the bias of this worker's deque, because the worker will answer no thief.
+    #[doc(alias = "hand_over")]
+    pub fn notify_leftovers(&self) {
+        self.own.end_bias();
+        if self.leave_operations() || self.has_work_for_others() {
+            // As if it were posted now by a thread that will not run it.
+            self.registry().announce_jobs(1, false);
+        }
+    }
+
+    /// Runs what an isolated job has left on the deque from a position on: jobs of scopes. After
+    /// the job, no worker that waits in isolation would find that they descend from what it waits
+    /// for, and this worker may run something that waits for that one, or park.
+    pub(crate) fn run_rest_from(&self, begin: Position) {
+        while self.own().next_position().is_at_or_after(begin)
+            && let Some(job) = self.take_job_from(begin)
+        {
+            // SAFETY: 1. the queue gave it to us alone.
+            unsafe { self.run(job) };
+        }
+    }
+
+    /// Runs the jobs that are left on this worker's deque, before it leaves them. A worker that
+    /// waits in isolation may not take them, although it may wait for them, and may be the only
+    /// other one.
+    ///
+    /// What they spawn goes where other workers, or the one that waits, look for it. So this ends.
+    pub fn run_leftovers(&self) {
+        if self.has_pending_jobs() {
+            self.borrow_isolated(|| {
+                while let Some(job) = self.take_deque_job() {
+                    // SAFETY: 1. the queue gave it to us alone.
+                    unsafe { self.run(job) };
+                }
+            });
+        }
+    }
+}
