@@ -53,7 +53,8 @@ const RISCV64: Board = Board {
     name: "riscv64-virt",
     directory: "riscv-virt",
     target: "riscv64gc-unknown-none-elf",
-    package: "qemu-system-misc",
+    // Also the name of what is in `qemu-system-misc` before Debian 13.
+    package: "qemu-system-riscv64",
     ..AARCH64
 };
 

@@ -14,14 +14,21 @@ static CHANGES: Mutex<()> = Mutex::new(());
 
 /// Sees to it that a program is there: installs its package where that is possible.
 pub(crate) fn need(program: &str, package: &str) -> Result<()> {
+    need_that(program, &["--version"], package)
+}
+
+/// Sees to it that a program is there that does not fail with these arguments.
+pub(crate) fn need_that(program: &str, probe: &[&str], package: &str) -> Result<()> {
     let _changes = lock(&CHANGES);
-    let is_there = || Step::new(program, &["--version"]).succeeds();
+    let is_there = || Step::new(program, probe).succeeds();
     if is_there() {
         return Ok(());
     }
     say!("{program} is missing; trying to install the Debian package {package}");
     let apt_get = |arguments: &[&str]| {
-        Step::new("apt-get", arguments)
+        // A system that updates itself has the lock for a while.
+        Step::new("apt-get", &["-o", "DPkg::Lock::Timeout=300"])
+            .args(arguments)
             .env("DEBIAN_FRONTEND", "noninteractive")
             .run()
     };

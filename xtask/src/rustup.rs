@@ -41,6 +41,15 @@ pub(crate) fn add_component(component: &str, probe: &[&str]) -> Result<()> {
         .context(NEEDED)
 }
 
+/// Installs a toolchain, without components, if it is not there.
+pub(crate) fn need_toolchain(version: &str) -> Result<()> {
+    let _changes = lock(&CHANGES);
+    Step::new("rustup", &["toolchain", "install", version])
+        .args(["--profile", "minimal", "--no-self-update"])
+        .run()
+        .context(NEEDED)
+}
+
 /// Installs a nightly toolchain if there is none, and adds these components to it.
 pub(crate) fn need_nightly(components: &[&str]) -> Result<()> {
     let _changes = lock(&CHANGES);

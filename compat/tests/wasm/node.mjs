@@ -17,7 +17,7 @@ const { args, module, memory, lastThread } = shared;
 
 const wasi = new WASI({ version: "preview1", args, env: process.env });
 const instance = new WebAssembly.Instance(module, {
-  ...wasi.getImportObject(),
+  wasi_snapshot_preview1: wasi.wasiImport,
   env: { memory },
   wasi: { "thread-spawn": spawn },
 });

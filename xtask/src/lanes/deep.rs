@@ -72,11 +72,7 @@ fn oldest_compiler(_quick: bool) -> Result<u64> {
     // That of this package, which has it from the workspace as all others do.
     const OLDEST: &str = env!("CARGO_PKG_RUST_VERSION");
     let toolchain = format!("+{OLDEST}");
-    Step::new(
-        "rustup",
-        &["toolchain", "install", OLDEST, "--profile", "minimal"],
-    )
-    .run()?;
+    rustup::need_toolchain(OLDEST)?;
     Step::cargo(&[&toolchain, "check", "--workspace", "--all-targets"])
         .env("CARGO_TARGET_DIR", target::directory("msrv"))
         .run()?;

@@ -17,7 +17,9 @@ const NO_ANSWER: i32 = 3;
 
 /// Returns the number of checks.
 pub(super) fn check() -> Result<u64> {
-    debian::need("python3", "python3")?;
+    // The smallest package of it has no such modules.
+    let probe = ["-c", "import ctypes, multiprocessing"];
+    debian::need_that("python3", &probe, "python3")?;
     let patch = RAYON.patch();
     let ours = build("python-ours", &patch)?;
     RAYON.assert_ours(&ours.join("Cargo.toml"))?;
