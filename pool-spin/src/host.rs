@@ -29,7 +29,7 @@
 extern crate std;
 
 use core::{cell::Cell, ptr};
-use std::thread;
+use std::{thread, vec::Vec};
 
 use spin::RelaxStrategy;
 
@@ -123,10 +123,13 @@ pub fn with_workers<S: System, R>(pool: &'static SpinPool<S>, body: impl FnOnce(
 
     thread::scope(|threads| {
         let _end = EndOnDrop(pool);
-        for index in 0..S::CORES {
-            threads.spawn(move || assert_eq!(pool.run_worker(index), Ok(ExitReason::Ended)));
+        let run = |index| move || assert_eq!(pool.run_worker(index), Ok(ExitReason::Ended));
+        let workers: Vec<_> = (0..S::CORES).map(|it| threads.spawn(run(it))).collect();
+        while !have_all_arrived(pool) {
+            let has_failed = workers.iter().any(thread::ScopedJoinHandle::is_finished);
+            assert!(!has_failed, "a worker of the pool is running already");
+            thread::yield_now();
         }
-        wait_for_workers(pool);
         body()
     })
 }
@@ -136,7 +139,11 @@ pub fn with_workers<S: System, R>(pool: &'static SpinPool<S>, body: impl FnOnce(
 /// # Panics
 /// If the pool has ended.
 pub fn wait_for_workers<S: System>(pool: &'static SpinPool<S>) {
-    while pool.broadcast(|_| ()).as_ref().contains(&None) {
+    while !have_all_arrived(pool) {
         thread::yield_now();
     }
+}
+
+fn have_all_arrived<S: System>(pool: &'static SpinPool<S>) -> bool {
+    !pool.broadcast(|_| ()).as_ref().contains(&None)
 }

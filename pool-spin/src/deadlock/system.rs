@@ -86,7 +86,7 @@ where
     pub const fn with_deadlock_handler(handler: fn(&Report<'_>)) -> Self {
         let slots = [const { Slot::new(M::Parker::NEW) }; CORES];
         Self::with_protocol_and_deadlock_handler(
-            Jec::from_array(slots, IdlePolicy::DEFAULT),
+            Jec::from_array(slots, IdlePolicy::DEFAULT.for_processors(CORES, CORES)),
             handler,
         )
     }

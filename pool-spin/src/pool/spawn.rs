@@ -179,7 +179,7 @@ impl<S: System> SpinPool<S> {
 impl<S: System> Worker<'_, S> {
     /// Spawns a closure that runs in the background: it goes onto this worker's own deque.
     ///
-    /// If the pool has no room for the closure, it runs at once, within this call. So a closure
+    /// If the pool has no room for the closure, or has ended, it runs at once, within this call. So a closure
     /// that spawns itself needs [`try_spawn`](Self::try_spawn).
     ///
     /// # Examples
@@ -230,7 +230,11 @@ impl<S: System> Worker<'_, S> {
         F: FnOnce(Worker<'_, S>) + Send + 'static,
     {
         let registry = self.0.registry();
-        registry.add_reference();
+        // The condition of a worker's loop may call this after the end.
+        if !registry.try_add_reference() {
+            let reason = SpawnErrorReason::Ended;
+            return Err(SpawnError { closure, reason });
+        }
         let spawned = SpawnJob::<S, F> { registry, closure };
         // SAFETY: 1. The arena is part of the pool, and pools are statics. 2. The closure is
         // `'static`.

@@ -120,7 +120,8 @@ impl<S: System> Worker<'_, S> {
     /// has been dropped: for instance, to free memory that other cores can no longer find.
     ///
     /// This worker runs the operation when it next searches for work. If it leaves before, another
-    /// worker does. If all sleep by then, the end of the last delay wakes a worker.
+    /// worker does, or one after the pool's [restart](super::SpinPool::restart) if the pool ends
+    /// first. If all sleep by then, the end of the last delay wakes a worker.
     ///
     /// Any job may call this, and so may an operation. An operation may wait, for instance in a
     /// [`join`](Self::join); the worker runs other jobs and operations meanwhile. Others call this

@@ -214,3 +214,28 @@ fn installing_after_the_end_is_refused() {
     POOL.end();
     POOL.install(|_| ());
 }
+
+/// The thread that has the worker leaves before all others have arrived.
+#[test]
+#[should_panic(expected = "a worker of the pool is running already")]
+fn workers_do_not_wait_for_one_that_is_taken() {
+    static POOL: SpinPool<TestCores<8, 2>> = pool(IdlePolicy::DEFAULT);
+    static IS_TAKEN: AtomicU32 = AtomicU32::new(0);
+    thread::scope(|threads| {
+        threads.spawn(|| {
+            // Until the end of the pool, which is refused here and not noticed there.
+            let _exit = POOL.run_with(0, |_| {
+                IS_TAKEN.store(1, SeqCst);
+                thread::sleep(core::time::Duration::from_millis(if cfg!(miri) {
+                    5
+                } else {
+                    50
+                }));
+            });
+        });
+        while IS_TAKEN.load(SeqCst) == 0 {
+            thread::yield_now();
+        }
+        with_workers(&POOL, || ());
+    });
+}

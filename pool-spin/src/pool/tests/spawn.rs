@@ -232,3 +232,25 @@ fn operations_wait_for_delays() {
     });
     assert_eq!(FREED.load(SeqCst), 1);
 }
+
+/// The condition of a worker's loop runs on a worker, whether or not the pool has ended.
+#[test]
+fn a_worker_spawns_nothing_after_the_end() {
+    static POOL: SpinPool<TestCores<1, 4>> = pool(IdlePolicy::DEFAULT);
+    static RUNS: AtomicU32 = AtomicU32::new(0);
+    let mut is_first = true;
+    let exit = POOL.run_worker_until(0, || {
+        POOL.end();
+        if core::mem::take(&mut is_first) {
+            POOL.with_current_worker(|worker| {
+                let worker = worker.expect("it runs on the worker");
+                let refused = worker.try_spawn(|_| ()).unwrap_err();
+                assert_eq!(refused.reason, crate::SpawnErrorReason::Ended);
+                worker.spawn(|_| _ = RUNS.fetch_add(1, SeqCst));
+                assert_eq!(RUNS.load(SeqCst), 1, "at once");
+            });
+        }
+        false
+    });
+    assert_eq!(exit, Ok(crate::ExitReason::Ended));
+}
