@@ -47,6 +47,7 @@ macro_rules! suite {
 
 suite! {
     jec_ring: Jec;
+    sockets_ring: Sockets;
     classic_ring: Classic;
     hints_ring: Hints;
 }
