@@ -108,18 +108,14 @@ impl PoolSleep {
     }
 }
 
-/// The most workers of a socket, unless the protocol could not tell so many sockets apart.
-const SOCKET: usize = 64;
-
-/// Creates the protocol of workers in at least two sockets, if there are two workers.
+/// Creates the protocol of workers in several sockets.
 fn sockets(
     parkers: impl Iterator<Item = OsParker>,
     policy: IdlePolicy,
 ) -> Result<PoolSockets, TooManyWorkers> {
     let mut slots: Vec<_> = parkers.map(Slot::new).collect();
     let workers = slots.len();
-    let each = workers.div_ceil(2).clamp(1, SOCKET);
-    let each = each.max(workers.div_ceil(PoolSockets::MAX_SOCKETS));
+    let each = SleepKind::Sockets.workers_counted_together(workers);
     let sizes = (0..workers)
         .step_by(each)
         .map(|first| each.min(workers - first));

@@ -77,7 +77,7 @@ pub(crate) use slot::Tenant;
 ///    another such worker is awake and will search again, or one of them is woken. The same holds
 ///    for an [internal](Origin::Internal) job if the caller has executed a sequentially consistent
 ///    fence since it queued the job. `all_are_awake` after such a fence is false if a worker has
-///    registered as a sleeper before.
+///    registered as a sleeper and begun its last look before.
 /// 2. A worker that leaves by `work_found` passes on what posters left to it: it wakes other
 ///    workers if they sleep and `more_work` says that there is work for them. Or it leaves the jobs
 ///    to a worker that is awake and searches: that one takes them, sees them in its last

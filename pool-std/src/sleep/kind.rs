@@ -64,6 +64,23 @@ impl SleepKind {
     }
 }
 
+/// The most workers of a socket, unless a pool has more workers than so many sockets hold.
+const SOCKET: usize = 64;
+
+impl SleepKind {
+    /// Returns for how many workers, of so many in all, the protocol has counters of their own. A
+    /// pool of two workers has two sockets.
+    pub(crate) fn workers_counted_together(self, workers: usize) -> usize {
+        match self {
+            Self::Sockets => {
+                let most = workers.div_ceil(usize::BITS as usize);
+                workers.div_ceil(2).clamp(1, SOCKET).max(most)
+            }
+            _ => workers,
+        }
+    }
+}
+
 impl fmt::Display for SleepKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.name())

@@ -1,6 +1,6 @@
 #![doc = include_str!("sockets/README.md")]
 
-use core::{fmt, ops::Deref};
+use core::{fmt, iter, ops::Deref};
 
 use crate::{
     index::WorkerIndex,
@@ -22,23 +22,24 @@ pub use error::UnusableSockets;
 
 use words::Words;
 
-/// The most workers that a poster, or a worker that has found a job, wakes in another socket than
-/// its own. Those wake the rest of their socket.
+/// The most workers that a poster, or a worker that has found a job, wakes in each other socket.
+/// They wake the rest of that socket.
 const SEEDS: usize = 2;
 
-/// A worker that has found a job wakes workers of other sockets if so large a part of its own, one
-/// in this many, runs jobs. Before that, the jobs may all be done in one socket.
+/// A worker that has found a job wakes workers of other sockets only if at least one in this many
+/// workers of its own socket runs a job. Before that, the jobs may all be done in one socket.
 const BUSY_PART: usize = 4;
 
-/// With so many idle workers in its own socket, a worker that has found a job wakes none elsewhere.
+/// If at least this many workers of its own socket are idle, a worker that has found a job wakes
+/// none elsewhere.
 const MANY_IDLE: usize = 8;
 
 /// The sleep protocol of large machines: a [`Jec`] for each socket, and a word that says in which
 /// of them workers sleep.
 ///
 /// Workers that fall asleep, wake up, and begin or end a search write the counters of their own
-/// socket alone. A *socket* is any number of workers that come one after the other, for example the
-/// 64 whose processors share a memory controller. With one socket, use [`Jec`].
+/// socket alone. A *socket* is a group of workers with consecutive numbers, for example the 64
+/// whose processors share a memory controller. With one socket, use [`Jec`].
 ///
 /// `L` says where the protocols of the sockets are stored, see [`JecList`].
 ///
@@ -120,11 +121,12 @@ impl<L: JecList> Sockets<L> {
     /// Creates the protocol for the workers of several sockets, which are numbered one after the
     /// other.
     ///
-    /// All sockets but the last must have the same number of workers, and the last at most so many.
+    /// All sockets but the last must have the same number of workers. The last must have at least
+    /// one, and at most that many.
     ///
     /// # Errors
     /// [`UnusableSockets`] if there are more than [`MAX_SOCKETS`](Self::MAX_SOCKETS), or if their
-    /// sizes are others.
+    /// sizes break this rule.
     pub fn new(sockets: L) -> Result<Self, UnusableSockets> {
         let list = sockets.sockets();
         let each = list.first().map_or(0, Jec::num_workers);
@@ -175,7 +177,7 @@ impl<L: JecList> Sockets<L> {
     }
 
     /// Notes for searches whether many workers of a socket are awake. A worker of that socket calls
-    /// this when it has just changed the counters, so that their line is its own.
+    /// this when it has just changed the counters, while it still holds their line.
     fn note_crowd(&self, socket: usize) {
         let jec = &self.sockets()[socket];
         let (workers, sleeping) = (jec.num_workers(), jec.num_sleeping());
@@ -208,7 +210,7 @@ impl<L: JecList> Sockets<L> {
     }
 
     /// Wakes workers of one socket for `count` jobs, but no more than `limit`, if need be. Returns
-    /// for how many jobs the socket has no worker.
+    /// the number of jobs for which the socket has no inactive worker.
     ///
     /// The caller has executed a fence since it queued the jobs, or before it saw them.
     fn wake_in(&self, socket: usize, count: usize, limit: usize, queue_was_empty: bool) -> usize {
@@ -241,15 +243,16 @@ impl<L: JecList> Sockets<L> {
         }
     }
 
-    /// Whether the workers of its own socket see to the jobs that a worker leaves when it has found
-    /// one: there are idle ones, or ones that it has just woken.
+    /// Whether a worker that has found a job may leave the others to its own socket: enough workers
+    /// are idle there, or it has just woken some, or most of them sleep and no job was left to it.
     fn leaves_to_own_socket(&self, socket: usize) -> bool {
         let jec = &self.sockets()[socket];
         let counters = jec.counters();
         let active = jec.num_workers().saturating_sub(counters.inactive());
-        // Liveness: in the first case most of the socket is inactive, and sees to the jobs as in a
-        // pool of its own. In the second there are idle workers. Each of them ends its search after
-        // this, with a fence that comes after that of a poster which has left a job to this worker.
+        // Liveness: in the first case the socket sees to the jobs as a pool of its own would. If
+        // workers slept when this one changed the counters, its cascade has looked for more jobs.
+        // Those that became inactive later end their searches later, and so see the jobs. In the
+        // second case there are idle workers, for which the same holds.
         active * BUSY_PART < jec.num_workers() || counters.awake_but_idle() >= MANY_IDLE
     }
 }
@@ -314,11 +317,13 @@ impl<L: JecList> SleepProtocol for Sockets<L> {
         if answer == Some(false) || self.leaves_to_own_socket(socket) {
             return;
         }
-        // Ordering: the fence of the cascade, of which a socket without sleepers has executed none.
-        // Pairs with that of a poster which left a job to this worker: the job is visible to
-        // `more_work`, and so are the bits that the poster could see. Nothing weaker orders our
-        // write of the counters before those reads.
-        fence(Ordering::SeqCst);
+        if answer.is_none() {
+            // Ordering: the fence of the cascade, of which a socket without sleepers has executed
+            // none. Pairs with that of a poster which left a job to this worker: the job is visible
+            // to `more_work`, and so are the bits that the poster could see. Nothing weaker orders
+            // our write of the counters before those reads.
+            fence(Ordering::SeqCst);
+        }
         if self.words.others_may_sleep(socket) && answer.unwrap_or_else(ask) {
             // Each worker begins with another socket, so that not all wake the same one.
             let first = worker % self.each * self.each;
@@ -335,9 +340,8 @@ impl<L: JecList> SleepProtocol for Sockets<L> {
         if jobs.origin == Origin::Internal && self.all_are_awake() {
             return;
         }
-        // Ordering: the poster's fence. Pairs with the sleeper's: that of `Jec`, or the one in
-        // `note_sleeper` if it had to set the bit. Either the sleeper sees the job in its last
-        // look, or we see the bit of its socket. Nothing weaker orders the caller's write of its
+        // Ordering: the poster's fence. Pairs with the sleeper's in `note_sleeper`. Either the
+        // sleeper sees the job in its last look, or we see the bit of its socket. Nothing weaker orders the caller's write of its
         // queue before our read.
         fence(Ordering::SeqCst);
         if !self.all_are_awake() {
@@ -346,9 +350,15 @@ impl<L: JecList> SleepProtocol for Sockets<L> {
     }
 
     fn announce_for(&self, workers: impl IntoIterator<Item = WorkerIndex>) {
-        for worker in workers {
-            let (socket, local) = self.place(worker);
-            self.sockets()[socket].announce_for([local]);
+        let mut places = workers
+            .into_iter()
+            .map(|worker| self.place(worker))
+            .peekable();
+        // One fence for the workers of a socket that come one after the other.
+        while let Some((socket, first)) = places.next() {
+            let others = iter::from_fn(|| places.next_if(|place| place.0 == socket));
+            let others = others.map(|(_, local)| local);
+            self.sockets()[socket].announce_for(iter::once(first).chain(others));
         }
     }
 

@@ -105,7 +105,11 @@ impl<S> ThreadPoolBuilder<S> {
             None => environment::idle_policy()?.unwrap_or_default(),
         };
         let policy = match processors {
-            Some(processors) => policy.for_processors(num_threads, processors),
+            Some(processors) => {
+                let together = kind.workers_counted_together(num_threads);
+                let share = processors.saturating_mul(together) / num_threads.max(1);
+                policy.for_processors(together, share.max(1))
+            }
             None => policy,
         };
         PoolSleep::new(kind, parkers, policy).map_err(|TooManyWorkers { requested, maximum }| {

@@ -20,8 +20,8 @@ pub enum UnusableSockets {
         /// The greatest possible number.
         maximum: usize,
     },
-    /// A socket that is not the last has another number of workers than the first, or the last one
-    /// has none or more.
+    /// A socket has a different number of workers than the first. Or it is the last one, and has
+    /// none, or more than the first.
     Uneven {
         /// The number of the socket, from 0.
         socket: usize,
@@ -33,7 +33,7 @@ pub enum UnusableSockets {
 }
 
 impl UnusableSockets {
-    /// Returns an error if the sockets, of which each has so many workers, cannot be used.
+    /// Returns an error if sockets of these sizes cannot be used.
     pub(super) fn check(
         mut sizes: impl ExactSizeIterator<Item = usize>,
         maximum: usize,

@@ -6,19 +6,19 @@ use crossbeam_utils::CachePadded;
 
 use crate::primitive::{AtomicUsize, Ordering, fence};
 
-/// Many workers of a socket are awake if more than one in this many is.
+/// A socket is crowded when more than one in this many of its workers is awake.
 const MANY: usize = 8;
 
-/// Few are if at most one in this many is. In between nothing is written, so that the line stays
-/// with its readers.
+/// A socket is crowded no longer when at most one in this many is awake. In between the bit is left
+/// as it is, so that its readers keep the line.
 const FEW: usize = 32;
 
 /// Two words with one bit for each socket, on lines of their own.
 ///
 /// The first says in which sockets workers may sleep. A worker that registers as a sleeper sees the
-/// bit of its socket set in its last look, or sets it. Only posters clear bits, see
-/// [`forget_if_awake`](super::Sockets::forget_if_awake): a worker that wakes up writes nothing
-/// here, so that the line changes seldom while workers fall asleep and wake up in turns.
+/// bit of its socket set in its last look, or sets it. Only threads that have
+/// jobs for others clear bits, see [`forget_if_awake`](super::Sockets::forget_if_awake): a worker
+/// that wakes up writes nothing here, so that the line changes seldom while workers fall asleep and wake up in turns.
 ///
 /// The second is advice for searches: in which sockets many workers are awake, so that looking
 /// which ones they are does not pay.
@@ -57,14 +57,15 @@ impl Words {
     /// last look, after the fence that follows its registration and before it looks at a queue.
     #[inline]
     pub(super) fn note_sleeper(&self, socket: usize) {
-        if self.may_sleep(socket) {
-            return;
+        if !self.may_sleep(socket) {
+            self.set_asleep(socket);
         }
-        self.set_asleep(socket);
         // Ordering: the sleeper's fence, for posters that look at the bit. Pairs with the one in
-        // `announce`: either that poster sees the bit, or its job is visible to the look that
-        // follows. The sleeper's earlier fence came before the bit was set. Nothing weaker orders
-        // this write before those reads.
+        // `announce`, and with that of a worker that asks whether all are awake. A thread that
+        // reads the bit as clear read it before it was set, by this worker or by the one whose
+        // setting this worker has read. So its fence came first, and its job is visible to the look
+        // that follows. The sleeper's earlier fence came before it saw the bit. Nothing weaker
+        // orders a write of the bit, or a read of another worker's, before those looks.
         fence(Ordering::SeqCst);
     }
 

@@ -1,5 +1,5 @@
-//! Two workers in sockets of their own, or two in one of them, which sleep as early as they may,
-//! against posters. A worker that is not woken in time is a deadlock, which loom reports.
+//! Workers in sockets of their own, which sleep as early as they may, against posters; and two in one
+//! socket. A worker that is not woken in time is a deadlock, which loom reports.
 //!
 //! | if this were missing | this fails |
 //! | --- | --- |
@@ -9,20 +9,21 @@
 //! | that poster wakes the workers which it sees then | `a_post_that_misses_a_bit_is_made_up_for` |
 //! | the fence of a worker that has found a job in a socket without sleepers | `a_searcher_passes_on_a_job_to_another_socket` |
 //! | the fence of a worker that sets the bit, for searches that leave sleepers out | `a_worker_that_is_left_out` |
+//! | the fence of a worker that finds the bit set | `a_bit_that_another_worker_has_set_announces_both` |
 //! | a guest that gives its place back looks at the bit | `a_guest_that_gives_its_place_back_sees_that_the_bit_is_clear` |
 
 use ::loom::{
     model::Builder,
     sync::{
         Arc,
-        atomic::{AtomicBool, Ordering::Relaxed},
+        atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed},
     },
     thread,
 };
 
 use super::super::*;
 use crate::testing::{
-    TestProtocol, TestSockets,
+    TestJec, TestProtocol, TestSockets,
     guests::{check_guests, come_and_go, post, set_latch},
     model::{Scene, check_pool, check_process_fence, check_sleepers},
 };
@@ -175,22 +176,9 @@ fn a_latch_is_not_overlooked_while_a_guest_comes_and_goes() {
 /// must see the job.
 #[test]
 fn a_worker_that_is_left_out() {
-    check_left_out(2, |_| ());
-}
-
-/// The same, while a poster clears the bit of the second socket.
-#[test]
-fn a_worker_that_is_left_out_while_the_bit_is_cleared() {
-    check_left_out(2, |sleep| {
-        let sleeper = sleep.worker(1).unwrap();
-        sleep.announce(NewJobs::injected(0, true).at(Hint::worker(sleeper)));
-    });
-}
-
-fn check_left_out(preemptions: usize, poster: fn(&TestSockets)) {
     let mut builder = Builder::new();
-    builder.preemption_bound = Some(preemptions);
-    builder.check(move || {
+    builder.preemption_bound = Some(2);
+    builder.check(|| {
         let sleep = Arc::new(<TestSockets as TestProtocol>::new(2, IdlePolicy::IMMEDIATE));
         let job = Arc::new(AtomicBool::new(false));
         let end = Arc::new(CoreLatch::new());
@@ -200,6 +188,8 @@ fn check_left_out(preemptions: usize, poster: fn(&TestSockets)) {
         sleep.no_work_found(&mut idle, &never, || false);
         let mut threads = std::vec::Vec::new();
         sleep.no_work_found(&mut idle, &never, || {
+            // As if a poster had found the first socket awake. The owner asks after it has left.
+            sleep.words.clear_asleep(0);
             let (sleep, job, end) = (sleep.clone(), job.clone(), end.clone());
             let other = sleep.clone();
             threads.push(thread::spawn(move || {
@@ -210,10 +200,7 @@ fn check_left_out(preemptions: usize, poster: fn(&TestSockets)) {
                 }
                 sleep.work_found(idle, || false);
             }));
-            threads.push(thread::spawn(move || {
-                poster(&other);
-                other.wake_worker(owner);
-            }));
+            threads.push(thread::spawn(move || _ = other.wake_worker(owner)));
             false
         });
         sleep.work_found(idle, || false);
@@ -226,6 +213,67 @@ fn check_left_out(preemptions: usize, poster: fn(&TestSockets)) {
         }
         for thread in threads {
             thread.join().unwrap();
+        }
+    });
+}
+
+/// Models two workers of one socket that register and look for a job, and a third thread that queues
+/// one and sees no bit. The bit that one of the two sets must stand for both.
+#[test]
+fn a_bit_that_another_worker_has_set_announces_both() {
+    let mut builder = Builder::new();
+    builder.preemption_bound = Some(3);
+    builder.check(|| {
+        let shared = Arc::new((Words::new(), AtomicBool::new(false)));
+        let sleepers = [(); 2].map(|()| {
+            let shared = shared.clone();
+            thread::spawn(move || {
+                let (words, job) = &*shared;
+                fence(Ordering::SeqCst);
+                words.note_sleeper(0);
+                job.load(Relaxed)
+            })
+        });
+        let (words, job) = &*shared;
+        job.store(true, Relaxed);
+        fence(Ordering::SeqCst);
+        let all_are_awake = words.none_may_sleep();
+        for sleeper in sleepers {
+            let sees_job = sleeper.join().unwrap();
+            assert!(!all_are_awake || sees_job, "the job is overlooked");
+        }
+    });
+}
+
+/// Models two workers of one socket, each of which passes on what it leaves, and a poster of two
+/// jobs.
+#[test]
+fn two_workers_of_one_socket() {
+    let mut builder = Builder::new();
+    builder.preemption_bound = Some(2);
+    builder.check(|| {
+        let jec = TestProtocol::new(2, IdlePolicy::IMMEDIATE);
+        let sockets: std::boxed::Box<[TestJec]> = std::boxed::Box::from([jec]);
+        let sleep = Sockets::new(sockets).unwrap();
+        let pool = Arc::new((sleep, AtomicUsize::new(0)));
+        let workers = [0, 1].map(|index| {
+            let pool = pool.clone();
+            thread::spawn(move || {
+                let (sleep, job) = &*pool;
+                let latch = CoreLatch::new();
+                let worker = sleep.worker(index).unwrap();
+                let mut idle = sleep.start_looking(worker, Purpose::Job);
+                while job.load(Relaxed) == 0 {
+                    sleep.no_work_found(&mut idle, &latch, || job.load(Relaxed) > 0);
+                }
+                sleep.work_found(idle, || true);
+            })
+        });
+        let (sleep, job) = &*pool;
+        job.store(1, Relaxed);
+        sleep.announce(NewJobs::injected(2, true));
+        for worker in workers {
+            worker.join().unwrap();
         }
     });
 }

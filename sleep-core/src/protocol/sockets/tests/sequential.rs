@@ -65,6 +65,47 @@ fn a_poster_goes_on_to_another_socket_if_its_own_is_busy() {
 }
 
 #[test]
+fn a_poster_begins_where_the_jobs_are() {
+    let sleep = sockets(8);
+    let asleep = || [0, 1].map(|socket| sleep.sockets()[socket].num_sleeping());
+    while_asleep(&sleep, &[0, 1, 4, 5], &|| {
+        post(&sleep, 7, 1);
+        assert_eq!(asleep(), [2, 1]);
+        sleep.announce(NewJobs::injected(1, true).at(Hint::Injector));
+        assert_eq!(asleep(), [1, 1]);
+        // There is no such worker. One of the first socket is idle by now.
+        sleep.announce(NewJobs::injected(2, true).at(Hint::Worker(u16::MAX)));
+        assert_eq!(asleep(), [0, 1]);
+    });
+}
+
+#[test]
+fn a_backlog_wakes_workers_though_some_are_idle() {
+    let sleep = sockets(8);
+    while_asleep(&sleep, &[4, 5], &|| {
+        let searching = sleep.start_looking(sleep.worker(1).unwrap(), Purpose::Job);
+        post(&sleep, 0, 1);
+        assert_eq!(sleep.num_sleeping(), 2);
+        let worker = Hint::worker(sleep.worker(0).unwrap());
+        sleep.announce(NewJobs::injected(1, false).at(worker));
+        assert_eq!(sleep.num_sleeping(), 1);
+        sleep.work_found(searching, || false);
+    });
+}
+
+#[test]
+fn jobs_for_single_workers_wake_them_alone() {
+    let sleep = sockets(8);
+    while_asleep(&sleep, &[0, 1, 2, 4, 5, 7], &|| {
+        let workers = [1, 2, 5, 7].map(|index| sleep.worker(index).unwrap());
+        sleep.announce_for(workers);
+        assert_eq!(sleep.num_sleeping(), 2);
+        assert!(sleep.wake_worker(sleep.worker(0).unwrap()));
+        assert!(sleep.wake_worker(sleep.worker(4).unwrap()));
+    });
+}
+
+#[test]
 fn a_poster_wakes_two_workers_of_each_other_socket() {
     let sleep = sockets(8);
     while_asleep(&sleep, &[0, 4, 5, 6, 7], &|| {
