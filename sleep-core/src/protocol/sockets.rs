@@ -341,8 +341,8 @@ impl<L: JecList> SleepProtocol for Sockets<L> {
             return;
         }
         // Ordering: the poster's fence. Pairs with the sleeper's in `note_sleeper`. Either the
-        // sleeper sees the job in its last look, or we see the bit of its socket. Nothing weaker orders the caller's write of its
-        // queue before our read.
+        // sleeper sees the job in its last look, or we see the bit of its socket. Nothing weaker
+        // orders the caller's write of its queue before our read.
         fence(Ordering::SeqCst);
         if !self.all_are_awake() {
             self.wake_for(jobs.count, jobs.hint, (jobs.queue_was_empty)());

@@ -1,5 +1,5 @@
-//! Workers in sockets of their own, which sleep as early as they may, against posters; and two in one
-//! socket. A worker that is not woken in time is a deadlock, which loom reports.
+//! Workers in sockets of their own, which sleep as early as they may, against posters; and two in
+//! one socket. A worker that is not woken in time is a deadlock, which loom reports.
 //!
 //! | if this were missing | this fails |
 //! | --- | --- |
@@ -217,8 +217,8 @@ fn a_worker_that_is_left_out() {
     });
 }
 
-/// Models two workers of one socket that register and look for a job, and a third thread that queues
-/// one and sees no bit. The bit that one of the two sets must stand for both.
+/// Models two workers of one socket that register and look for a job, and a third thread that
+/// queues one and sees no bit. The bit that one of the two sets must stand for both.
 #[test]
 fn a_bit_that_another_worker_has_set_announces_both() {
     let mut builder = Builder::new();
