@@ -44,9 +44,10 @@ impl Protocol for VirtualJec {
     }
 }
 
-/// One for each socket.
+/// Counters for each socket.
 pub type VirtualSockets = pool_core::Sockets<Box<[VirtualJec]>>;
 
+/// The workers of a socket: those of a node in the cost model for servers.
 const SOCKET: usize = 64;
 
 impl Protocol for VirtualSockets {
@@ -118,7 +119,7 @@ impl Protocol for VirtualHints {
 pub enum Kind {
     /// The jobs event counter, the default of pools.
     Jec,
-    /// Sockets.
+    /// Counters for each socket.
     Sockets,
     /// One atomic word.
     Classic,

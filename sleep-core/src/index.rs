@@ -53,6 +53,14 @@ impl WorkerIndex {
     }
 }
 
+/// Returns the numbers below `count` in a circle that begins with `first`, or with 0 if there is no
+/// such number.
+#[inline]
+pub(crate) fn circle(first: usize, count: usize) -> impl Iterator<Item = usize> {
+    let first = first.min(count);
+    (first..count).chain(0..first)
+}
+
 /// More workers than the thread counters can count.
 ///
 /// # Examples

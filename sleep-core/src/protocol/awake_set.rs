@@ -1,6 +1,9 @@
 //! Which workers may be awake: what a large pool's searches need not look at.
 
-use crate::{index::WorkerIndex, protocol::SleepProtocol};
+use crate::{
+    index::{WorkerIndex, circle},
+    protocol::SleepProtocol,
+};
 
 /// A protocol that may know which workers sleep, so that others leave their queues out.
 ///
@@ -60,9 +63,7 @@ pub trait AwakeSet: SleepProtocol {
         mut holds: impl FnMut(WorkerIndex) -> bool,
     ) -> bool {
         let count = self.num_workers();
-        let first = first.min(count);
-        (first..count)
-            .chain(0..first)
+        circle(first, count)
             .filter_map(|index| WorkerIndex::new(index, count).ok())
             .any(|worker| Some(worker) != caller && holds(worker))
     }

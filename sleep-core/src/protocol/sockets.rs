@@ -3,7 +3,7 @@
 use core::{fmt, iter, ops::Deref};
 
 use crate::{
-    index::WorkerIndex,
+    index::{WorkerIndex, circle},
     latch::CoreLatch,
     policy::{IdlePolicy, Purpose},
     primitive::{Ordering, fence},
@@ -171,9 +171,7 @@ impl<L: JecList> Sockets<L> {
 
     /// Returns the sockets in a circle that begins with the socket of this worker.
     fn circle(&self, worker: usize) -> impl Iterator<Item = usize> + use<L> {
-        let count = self.sockets().len();
-        let first = (worker / self.each).min(count);
-        (first..count).chain(0..first)
+        circle(worker / self.each, self.sockets().len())
     }
 
     /// Notes for searches whether many workers of a socket are awake. A worker of that socket calls
@@ -441,11 +439,7 @@ impl<L: JecList> AwakeSet for Sockets<L> {
                 Some((home, caller)) if home == socket => {
                     jec.any_awake(Some(caller), offset, |local| holds(local.get()))
                 }
-                _ if self.words.is_crowded(socket) => {
-                    let workers = jec.num_workers();
-                    let first = offset.min(workers);
-                    (first..workers).chain(0..first).any(holds)
-                }
+                _ if self.words.is_crowded(socket) => circle(offset, jec.num_workers()).any(holds),
                 _ => jec.any_awake(None, offset, |local| holds(local.get())),
             }
         })

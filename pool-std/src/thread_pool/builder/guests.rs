@@ -23,11 +23,12 @@ impl<S> ThreadPoolBuilder<S> {
     /// handler](Self::start_handler) sets.
     ///
     /// A pool has no guests, whatever this says, if its [sleep protocol](Self::sleep) is
-    /// `Classic` or `Hints`, if it has a [deadlock handler](Self::deadlock_handler), handlers that
-    /// are told when threads run ([`acquire_thread_handler`](Self::acquire_thread_handler)), or a
-    /// [driver](Self::driver), or if it is [breadth-first](Self::breadth_first). A thread is no
-    /// guest if it has less stack left than half of a worker's stack, where the system tells: on
-    /// Linux, Android, Windows, macOS and iOS.
+    /// `Classic`, `Hints` or `Seeded`, if it has a [deadlock handler](Self::deadlock_handler),
+    /// handlers that are told when threads run
+    /// ([`acquire_thread_handler`](Self::acquire_thread_handler)), or a [driver](Self::driver),
+    /// or if it is [breadth-first](Self::breadth_first). A thread is no guest if it has less
+    /// stack left than half of a worker's stack, where the system tells: on Linux, Android,
+    /// Windows, macOS and iOS.
     ///
     /// A worker that waits in such a call, guest or not, runs only jobs that descend from those
     /// that it waits for, as in [`isolate`](crate::isolate). So the caller may hold locks that

@@ -2,7 +2,7 @@
 
 use super::{Counters, Jec, JobsEventCounter, Slots};
 use crate::{
-    index::WorkerIndex,
+    index::{WorkerIndex, circle},
     policy::{IdlePolicy, Purpose, Search},
     protocol::{AwakeSet, SleepProtocol as _},
 };
@@ -68,10 +68,7 @@ impl<S: Slots, I: AsRef<IdlePolicy>> AwakeSet for Jec<S, I> {
         match self.awake(caller) {
             Awake::NoOther => false,
             Awake::Few => self.shared.sleepers.any_awake(self.slots(), first, holds),
-            Awake::Many => {
-                let first = first.min(workers);
-                (first..workers).chain(0..first).any(holds)
-            }
+            Awake::Many => circle(first, workers).any(holds),
         }
     }
 }

@@ -3,8 +3,8 @@
 //!
 //! | if this were missing | this fails |
 //! | --- | --- |
-//! | the fence of a poster | `one_worker_one_poster` |
-//! | the fence of a worker that sets the bit of its socket | the same model |
+//! | the fence of a poster | `a_post_that_misses_a_bit_is_made_up_for` |
+//! | the fence of a worker that sets the bit of its socket | `a_job_is_not_overlooked_while_a_guest_comes_and_goes` |
 //! | the fence of a poster that clears a bit, or its second look | `a_poster_that_clears_the_bit_wakes_a_worker_that_comes_back` |
 //! | that poster wakes the workers which it sees then | `a_post_that_misses_a_bit_is_made_up_for` |
 //! | the fence of a worker that has found a job in a socket without sleepers | `a_searcher_passes_on_a_job_to_another_socket` |
