@@ -21,36 +21,38 @@ fn reads() -> bool {
 /// The child does not have the memory of the parent's rings.
 #[test]
 fn a_child_cancels_an_operation_of_the_parent() {
-    let _alone = alone();
-    for backend in [IoBackend::Ring, IoBackend::HelperThreads] {
-        let builder = ThreadPoolBuilder::new().num_threads(1).io(backend);
-        let Ok(pool) = builder.build() else { continue };
-        pool.install(|| {
-            let (reader, _writer) = std::io::pipe().unwrap();
-            let read = pool_io::read(&File::new(reader).unwrap(), vec![0; 16]);
-            in_child(|| {
+    alone(|| {
+        for backend in [IoBackend::Ring, IoBackend::HelperThreads] {
+            let builder = ThreadPoolBuilder::new().num_threads(1).io(backend);
+            let Ok(pool) = builder.build() else { continue };
+            pool.install(|| {
+                let (reader, _writer) = std::io::pipe().unwrap();
+                let read = pool_io::read(&File::new(reader).unwrap(), vec![0; 16]);
+                in_child(|| {
+                    read.cancel();
+                    true
+                });
                 read.cancel();
-                true
+                assert!(read.wait().is_err());
             });
-            read.cancel();
-            assert!(read.wait().is_err());
-        });
-    }
+        }
+    });
 }
 
 #[test]
 fn a_child_has_rings_of_its_own() {
-    let _alone = alone();
-    for backend in [IoBackend::Ring, IoBackend::HelperThreads] {
-        let build = || ThreadPoolBuilder::new().num_threads(2).io(backend);
-        // Without rings the others are left to be tested.
-        let Ok(pool) = build().build() else { continue };
-        assert!(pool.install(reads));
-        for _ in 0..20 {
-            in_child(|| build().build().unwrap().install(reads) && reads());
+    alone(|| {
+        for backend in [IoBackend::Ring, IoBackend::HelperThreads] {
+            let build = || ThreadPoolBuilder::new().num_threads(2).io(backend);
+            // Without rings the others are left to be tested.
+            let Ok(pool) = build().build() else { continue };
+            assert!(pool.install(reads));
+            for _ in 0..20 {
+                in_child(|| build().build().unwrap().install(reads) && reads());
+            }
+            assert!(pool.install(reads));
         }
-        assert!(pool.install(reads));
-    }
-    assert!(reads());
-    in_child(reads);
+        assert!(reads());
+        in_child(reads);
+    });
 }

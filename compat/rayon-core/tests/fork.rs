@@ -25,14 +25,15 @@ fn the_global_pool_works() -> bool {
 /// With the published rayon-core such a child waits for good.
 #[test]
 fn a_child_has_a_global_pool_of_its_own() {
-    let _alone = alone();
-    assert!(the_global_pool_works());
-    for _ in 0..20 {
-        in_child(the_global_pool_works);
+    alone(|| {
         assert!(the_global_pool_works());
-    }
-    in_child(|| {
-        let builder = rayon_core::ThreadPoolBuilder::new().num_threads(3);
-        builder.build_global().is_ok() && rayon_core::current_num_threads() == 3
+        for _ in 0..20 {
+            in_child(the_global_pool_works);
+            assert!(the_global_pool_works());
+        }
+        in_child(|| {
+            let builder = rayon_core::ThreadPoolBuilder::new().num_threads(3);
+            builder.build_global().is_ok() && rayon_core::current_num_threads() == 3
+        });
     });
 }

@@ -1,9 +1,9 @@
 //! What a child finds, and what its parent keeps.
 
 use std::{
-    env, io,
+    io,
     panic::{AssertUnwindSafe, catch_unwind},
-    process::{self, Command},
+    process,
     sync::{
         Arc,
         atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst},
@@ -47,157 +47,148 @@ fn the_current_pool_works() -> bool {
 
 #[test]
 fn a_child_has_a_global_pool_of_its_own() {
-    let _alone = alone();
-    assert!(the_current_pool_works());
-    in_child(|| {
-        let is_built = ThreadPoolBuilder::new().num_threads(3).build_global();
-        is_built.is_ok()
-            && pool_std::current_num_threads() == 3
-            && the_current_pool_works()
-            && ThreadPoolBuilder::new().build_global().is_err()
+    alone(|| {
+        assert!(the_current_pool_works());
+        in_child(|| {
+            let is_built = ThreadPoolBuilder::new().num_threads(3).build_global();
+            is_built.is_ok()
+                && pool_std::current_num_threads() == 3
+                && the_current_pool_works()
+                && ThreadPoolBuilder::new().build_global().is_err()
+        });
+        in_child(the_current_pool_works);
+        assert!(the_current_pool_works());
     });
-    in_child(the_current_pool_works);
-    assert!(the_current_pool_works());
 }
 
 #[test]
 fn a_grandchild_has_another_one() {
-    let _alone = alone();
-    assert!(the_current_pool_works());
-    in_child(|| {
-        let works = the_current_pool_works();
-        in_child(the_current_pool_works);
-        works && the_current_pool_works()
+    alone(|| {
+        assert!(the_current_pool_works());
+        in_child(|| {
+            let works = the_current_pool_works();
+            in_child(the_current_pool_works);
+            works && the_current_pool_works()
+        });
     });
 }
 
 #[test]
 fn children_of_a_busy_process_work_and_the_parent_loses_nothing() {
-    let _alone = alone();
-    let forks = std::env::var("STRESS_CYCLES").map_or(100, |_| 1_000);
-    let own = pool(2);
-    let is_over = AtomicBool::new(false);
-    let [calls, spawned, run] = [(); 3].map(|()| AtomicUsize::new(0));
-    own.in_place_scope(|scope| {
-        thread::scope(|threads| {
-            for _ in 0..2 {
-                threads.spawn(|| {
-                    while !is_over.load(SeqCst) {
-                        assert_eq!(fib(10), 55);
-                        assert_eq!(own.install(|| fib(10)), 55);
-                        calls.fetch_add(1, SeqCst);
-                    }
-                });
-            }
-            for _ in 0..forks {
-                spawned.fetch_add(1, SeqCst);
-                scope.spawn(|_| _ = run.fetch_add(1, SeqCst));
-                in_child(|| fib(10) == 55 && pool(2).install(|| fib(10)) == 55);
-            }
-            is_over.store(true, SeqCst);
+    alone(|| {
+        let forks = std::env::var("STRESS_CYCLES").map_or(100, |_| 1_000);
+        let own = pool(2);
+        let is_over = AtomicBool::new(false);
+        let [calls, spawned, run] = [(); 3].map(|()| AtomicUsize::new(0));
+        own.in_place_scope(|scope| {
+            thread::scope(|threads| {
+                for _ in 0..2 {
+                    threads.spawn(|| {
+                        while !is_over.load(SeqCst) {
+                            assert_eq!(fib(10), 55);
+                            assert_eq!(own.install(|| fib(10)), 55);
+                            calls.fetch_add(1, SeqCst);
+                        }
+                    });
+                }
+                for _ in 0..forks {
+                    spawned.fetch_add(1, SeqCst);
+                    scope.spawn(|_| _ = run.fetch_add(1, SeqCst));
+                    in_child(|| fib(10) == 55 && pool(2).install(|| fib(10)) == 55);
+                }
+                is_over.store(true, SeqCst);
+            });
         });
+        assert!(calls.into_inner() > 0);
+        assert_eq!(spawned.into_inner(), run.into_inner());
     });
-    assert!(calls.into_inner() > 0);
-    assert_eq!(spawned.into_inner(), run.into_inner());
 }
 
 #[test]
 fn a_call_into_a_pool_of_the_parent_is_an_error() {
-    let _alone = alone();
-    let pool = pool(2);
-    pool.install(|| ());
-    in_child(|| {
-        let calls: [&dyn Fn(); 8] = [
-            &|| pool.install(|| ()),
-            &|| pool.call(|| ()),
-            &|| pool.spawn(|| ()),
-            &|| _ = pool.join(|| (), || ()),
-            &|| pool.scope(|_| ()),
-            &|| pool.in_place_scope(|_| ()),
-            &|| _ = pool.broadcast(|_| ()),
-            &|| pool.spawn_broadcast(|_| ()),
-        ];
-        let says_why = |call: &dyn Fn()| {
-            let panic = catch_unwind(AssertUnwindSafe(call)).expect_err("a panic");
-            panic
-                .downcast_ref::<&str>()
-                .is_some_and(|text| text.contains("parent"))
-        };
-        let handle = pool.handle();
-        let answers = (
-            pool.wait_idle(),
-            pool.set_active_workers(1),
-            pool.shutdown_timeout(Duration::ZERO),
-            handle.wait_until_stopped(),
-        );
-        let expected = (
-            Err(WaitIdleError::Forked),
-            Err(ActiveWorkersError::Forked),
-            Err(ShutdownError::Forked),
-            Err(ShutdownError::Forked),
-        );
-        calls.into_iter().all(says_why)
-            && answers == expected
-            && pool.shutdown() == Err(ShutdownError::Forked)
+    alone(|| {
+        let pool = pool(2);
+        pool.install(|| ());
+        in_child(|| {
+            let calls: [&dyn Fn(); 8] = [
+                &|| pool.install(|| ()),
+                &|| pool.call(|| ()),
+                &|| pool.spawn(|| ()),
+                &|| _ = pool.join(|| (), || ()),
+                &|| pool.scope(|_| ()),
+                &|| pool.in_place_scope(|_| ()),
+                &|| _ = pool.broadcast(|_| ()),
+                &|| pool.spawn_broadcast(|_| ()),
+            ];
+            let says_why = |call: &dyn Fn()| {
+                let panic = catch_unwind(AssertUnwindSafe(call)).expect_err("a panic");
+                panic
+                    .downcast_ref::<&str>()
+                    .is_some_and(|text| text.contains("parent"))
+            };
+            let handle = pool.handle();
+            let answers = (
+                pool.wait_idle(),
+                pool.set_active_workers(1),
+                pool.shutdown_timeout(Duration::ZERO),
+                handle.wait_until_stopped(),
+            );
+            let expected = (
+                Err(WaitIdleError::Forked),
+                Err(ActiveWorkersError::Forked),
+                Err(ShutdownError::Forked),
+                Err(ShutdownError::Forked),
+            );
+            calls.into_iter().all(says_why)
+                && answers == expected
+                && pool.shutdown() == Err(ShutdownError::Forked)
+        });
     });
 }
 
 #[test]
 fn the_drop_of_a_pool_of_the_parent_returns() {
-    let _alone = alone();
-    for threads in [1, 4] {
-        let pool = pool(threads);
-        in_child(|| {
-            drop(pool);
-            the_current_pool_works()
-        });
-    }
+    alone(|| {
+        for threads in [1, 4] {
+            let pool = pool(threads);
+            in_child(|| {
+                drop(pool);
+                the_current_pool_works()
+            });
+        }
+    });
 }
 
 /// Whether it is a job, a guest, a thread that lends its worker, or an adopted one.
 #[test]
 fn a_thread_that_is_a_worker_is_none_in_the_child() {
-    let _alone = alone();
-    let child =
-        || in_child(|| pool_std::current_thread_index().is_none() && the_current_pool_works());
-    let pool = pool(2);
-    pool.install(child);
-    pool.call(child);
-    join(child, || ());
-    pool.install(|| pool_std::block_in_place(child));
-    thread::scope(|threads| {
-        threads.spawn(|| {
-            let builder = ThreadPoolBuilder::new().num_threads(2).use_current_thread();
-            let adopting = builder.build().unwrap();
-            child();
-            in_child(|| {
+    alone(|| {
+        let child =
+            || in_child(|| pool_std::current_thread_index().is_none() && the_current_pool_works());
+        let pool = pool(2);
+        pool.install(child);
+        pool.call(child);
+        join(child, || ());
+        pool.install(|| pool_std::block_in_place(child));
+        thread::scope(|threads| {
+            threads.spawn(|| {
                 let builder = ThreadPoolBuilder::new().num_threads(2).use_current_thread();
                 let adopting = builder.build().unwrap();
-                adopting.install(|| fib(10) == 55)
+                child();
+                in_child(|| {
+                    let builder = ThreadPoolBuilder::new().num_threads(2).use_current_thread();
+                    let adopting = builder.build().unwrap();
+                    adopting.install(|| fib(10) == 55)
+                });
+                // A child that ends as processes do, with the destructors of its thread.
+                let Some(number) = fork() else {
+                    process::exit(i32::from(!the_current_pool_works()));
+                };
+                assert_eq!(end_of(number), End::Exit(0));
+                drop(adopting);
             });
-            // A child that ends as processes do, with the destructors of its thread.
-            let Some(number) = fork() else {
-                process::exit(i32::from(!the_current_pool_works()));
-            };
-            assert_eq!(end_of(number), End::Exit(0));
-            drop(adopting);
         });
     });
-}
-
-/// Runs a test in a process of its own, which is alone with its threads and its streams. Returns
-/// false in that process.
-fn in_a_process_of_its_own(name: &str) -> bool {
-    const CHILD: &str = "POOL_STD_FORK_CHILD";
-    if env::var_os(CHILD).is_some() {
-        return false;
-    }
-    let program = env::current_exe().unwrap();
-    let mut command = Command::new(program);
-    command.args([&*format!("children::{name}"), "--exact", "--nocapture"]);
-    let output = command.env(CHILD, "yes").output().unwrap();
-    assert!(output.status.success(), "{output:?}");
-    true
 }
 
 /// Expects that a child which leaves the closure, on whose end a thread waits, is ended.
@@ -212,23 +203,24 @@ fn expect_abort(run: impl FnOnce(&mut dyn FnMut())) {
 /// What it needs is in the child.
 #[test]
 fn a_child_that_leaves_a_call_works_on() {
-    let _alone = alone();
-    let pool = pool(1);
-    let this_thread = thread::current().id();
-    // A guest, as soon as the worker sleeps.
-    let child = loop {
-        let fork = || (thread::current().id() == this_thread).then(fork);
-        if let Some(child) = pool.call(fork) {
-            break child;
-        }
-    };
-    let Some(child) = child else {
-        let works = the_current_pool_works();
-        drop(pool);
-        process::exit(i32::from(!works));
-    };
-    assert_eq!(end_of(child), End::Exit(0));
-    assert_eq!(pool.install(|| fib(10)), 55);
+    alone(|| {
+        let pool = pool(1);
+        let this_thread = thread::current().id();
+        // A guest, as soon as the worker sleeps.
+        let child = loop {
+            let fork = || (thread::current().id() == this_thread).then(fork);
+            if let Some(child) = pool.call(fork) {
+                break child;
+            }
+        };
+        let Some(child) = child else {
+            let works = the_current_pool_works();
+            drop(pool);
+            process::exit(i32::from(!works));
+        };
+        assert_eq!(end_of(child), End::Exit(0));
+        assert_eq!(pool.install(|| fib(10)), 55);
+    });
 }
 
 /// What the parent was in the middle of says nothing of the child's own pools.
@@ -239,139 +231,145 @@ fn a_child_ends_a_pool_of_its_own_in_the_middle_of_calls_of_the_parent() {
         builder.build().is_ok_and(|pool| pool.shutdown() == Ok(()))
     }
 
-    let _alone = alone();
-    let pool = pool(2);
-    pool.in_place_scope(|_| in_child(ends_a_pool));
-    let in_own_scope = || {
-        let builder = ThreadPoolBuilder::new().num_threads(2).use_current_thread();
-        let _pool = builder.build().unwrap();
-        pool_std::in_place_scope(|_| in_child(ends_a_pool));
-    };
-    thread::scope(|threads| _ = threads.spawn(in_own_scope));
-    pool.install(|| pool_std::block_in_place(|| in_child(ends_a_pool)));
+    alone(|| {
+        let pool = pool(2);
+        pool.in_place_scope(|_| in_child(ends_a_pool));
+        let in_own_scope = || {
+            let builder = ThreadPoolBuilder::new().num_threads(2).use_current_thread();
+            let _pool = builder.build().unwrap();
+            pool_std::in_place_scope(|_| in_child(ends_a_pool));
+        };
+        thread::scope(|threads| _ = threads.spawn(in_own_scope));
+        pool.install(|| pool_std::block_in_place(|| in_child(ends_a_pool)));
+    });
 }
 
 #[test]
 fn a_child_does_not_start_the_lazy_threads_of_a_pool_of_the_parent() {
-    let _alone = alone();
-    let pool = ThreadPoolBuilder::new()
-        .num_threads(2)
-        .lazy_threads()
-        .build()
-        .unwrap();
-    in_child(|| {
-        _ = pool.progress();
-        pool.start_threads().is_ok() && the_current_pool_works()
+    alone(|| {
+        let pool = ThreadPoolBuilder::new()
+            .num_threads(2)
+            .lazy_threads()
+            .build()
+            .unwrap();
+        in_child(|| {
+            _ = pool.progress();
+            pool.start_threads().is_ok() && the_current_pool_works()
+        });
+        assert_eq!(pool.install(|| 1), 1);
     });
-    assert_eq!(pool.install(|| 1), 1);
 }
 
 /// Threads of the parent build pools all the time, and may hold a lock of a list of pools. They
 /// start no threads: the standard library has a lock for that, which would be held in the child.
 #[test]
 fn a_child_builds_a_pool_while_threads_of_the_parent_do() {
-    let _alone = alone();
-    let is_over = AtomicBool::new(false);
-    thread::scope(|threads| {
-        for _ in 0..2 {
-            threads.spawn(|| {
-                while !is_over.load(SeqCst) {
-                    let builder = ThreadPoolBuilder::new().num_threads(1).lazy_threads();
-                    drop(builder.build().unwrap());
-                }
-            });
-        }
-        for _ in 0..200 {
-            in_child(|| pool(1).install(|| true));
-        }
-        is_over.store(true, SeqCst);
+    alone(|| {
+        let is_over = AtomicBool::new(false);
+        thread::scope(|threads| {
+            for _ in 0..2 {
+                threads.spawn(|| {
+                    while !is_over.load(SeqCst) {
+                        let builder = ThreadPoolBuilder::new().num_threads(1).lazy_threads();
+                        drop(builder.build().unwrap());
+                    }
+                });
+            }
+            for _ in 0..200 {
+                in_child(|| pool(1).install(|| true));
+            }
+            is_over.store(true, SeqCst);
+        });
     });
 }
 
 #[test]
 fn a_child_that_leaves_a_section_of_blocking_is_ended() {
-    let _alone = alone();
-    let builder = ThreadPoolBuilder::new().num_threads(1);
-    let pool = builder.max_blocking_threads(1).build().unwrap();
-    thread::scope(|threads| {
-        threads.spawn(|| {
-            let mut child = None;
-            pool.install(|| pool_std::block_in_place(|| child = fork()));
-            assert_eq!(end_of(child.unwrap()), End::Signal(libc::SIGABRT));
+    alone(|| {
+        let builder = ThreadPoolBuilder::new().num_threads(1);
+        let pool = builder.max_blocking_threads(1).build().unwrap();
+        thread::scope(|threads| {
+            threads.spawn(|| {
+                let mut child = None;
+                pool.install(|| pool_std::block_in_place(|| child = fork()));
+                assert_eq!(end_of(child.unwrap()), End::Signal(libc::SIGABRT));
+            });
         });
     });
 }
 
 #[test]
 fn a_child_that_leaves_a_scope_is_ended_if_its_jobs_are_in_the_parent() {
-    let _alone = alone();
-    let pool = pool(1);
-    let may_end = AtomicBool::new(false);
-    expect_abort(|fork| {
-        pool.in_place_scope(|scope| {
-            scope.spawn(|_| {
-                while !may_end.load(SeqCst) {
-                    thread::yield_now();
-                }
+    alone(|| {
+        let pool = pool(1);
+        let may_end = AtomicBool::new(false);
+        expect_abort(|fork| {
+            pool.in_place_scope(|scope| {
+                scope.spawn(|_| {
+                    while !may_end.load(SeqCst) {
+                        thread::yield_now();
+                    }
+                });
+                fork();
+                may_end.store(true, SeqCst);
             });
-            fork();
-            may_end.store(true, SeqCst);
         });
+        let child = pool.in_place_scope(|_| fork());
+        let Some(child) = child else { process::exit(0) };
+        assert_eq!(end_of(child), End::Exit(0));
     });
-    let child = pool.in_place_scope(|_| fork());
-    let Some(child) = child else { process::exit(0) };
-    assert_eq!(end_of(child), End::Exit(0));
 }
 
 #[test]
 fn a_handle_of_the_parent_is_an_error() {
-    let _alone = alone();
-    let pool = pool(1);
-    let may_end = Arc::new(AtomicBool::new(false));
-    let waits = || {
-        let may_end = may_end.clone();
-        pool.spawn_handle(move || {
-            while !may_end.load(SeqCst) {
-                thread::yield_now();
-            }
-        })
-    };
-    let [mut joined, polled] = [waits(), waits()];
-    in_child(|| {
-        let is_over = joined.wait_timeout(Duration::from_secs(60));
-        let errors = [joined.join(), pool_std::block_on(polled)];
-        !is_over && errors.into_iter().all(|it| it.unwrap_err().is_forked())
+    alone(|| {
+        let pool = pool(1);
+        let may_end = Arc::new(AtomicBool::new(false));
+        let waits = || {
+            let may_end = may_end.clone();
+            pool.spawn_handle(move || {
+                while !may_end.load(SeqCst) {
+                    thread::yield_now();
+                }
+            })
+        };
+        let [mut joined, polled] = [waits(), waits()];
+        in_child(|| {
+            let is_over = joined.wait_timeout(Duration::from_secs(60));
+            let errors = [joined.join(), pool_std::block_on(polled)];
+            !is_over && errors.into_iter().all(|it| it.unwrap_err().is_forked())
+        });
+        may_end.store(true, SeqCst);
     });
-    may_end.store(true, SeqCst);
 }
 
 /// The child cannot take the lock, and must not wait for it.
 #[test]
 fn a_child_is_ended_while_a_thread_of_the_parent_prints_an_error() {
-    if in_a_process_of_its_own("a_child_is_ended_while_a_thread_of_the_parent_prints_an_error") {
-        return;
-    }
-    let [is_locked, may_end] = [(); 2].map(|()| AtomicBool::new(false));
-    thread::scope(|threads| {
-        threads.spawn(|| {
-            let _locked = io::stderr().lock();
-            is_locked.store(true, SeqCst);
-            while !may_end.load(SeqCst) {
+    alone(|| {
+        let [is_locked, may_end] = [(); 2].map(|()| AtomicBool::new(false));
+        thread::scope(|threads| {
+            threads.spawn(|| {
+                let _locked = io::stderr().lock();
+                is_locked.store(true, SeqCst);
+                while !may_end.load(SeqCst) {
+                    thread::yield_now();
+                }
+            });
+            while !is_locked.load(SeqCst) {
                 thread::yield_now();
             }
+            expect_abort_of_a_join();
+            may_end.store(true, SeqCst);
         });
-        while !is_locked.load(SeqCst) {
-            thread::yield_now();
-        }
-        expect_abort_of_a_join();
-        may_end.store(true, SeqCst);
     });
 }
 
 #[test]
 fn a_join_whose_half_is_in_the_parent_ends_the_child() {
-    let _alone = alone();
-    expect_abort_of_a_join();
+    alone(|| {
+        expect_abort_of_a_join();
+    });
 }
 
 /// The frame of the join cannot be left, and the other half is in the parent.

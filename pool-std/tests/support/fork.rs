@@ -1,9 +1,11 @@
 //! Tests whose process forks.
 
+#[path = "again.rs"]
+mod again;
+
 use std::{
-    io,
+    any, io,
     panic::{AssertUnwindSafe, catch_unwind},
-    sync::{Mutex, MutexGuard, PoisonError},
     thread,
     time::{Duration, Instant},
 };
@@ -11,11 +13,20 @@ use std::{
 /// After which a child hangs.
 const LIMIT: Duration = Duration::from_secs(20);
 
-/// Returns what the test that runs holds: a child has what other threads of the process hold at
-/// that moment.
-pub(crate) fn alone() -> MutexGuard<'static, ()> {
-    static RUNNING: Mutex<()> = Mutex::new(());
-    RUNNING.lock().unwrap_or_else(PoisonError::into_inner)
+/// Runs a test in a process in which no other test runs. The standard library takes a lock while a
+/// thread starts or ends, and a child of that moment has it forever.
+pub(crate) fn alone<T: FnOnce()>(test: T) {
+    if again::is_child() {
+        return test();
+    }
+    let name = any::type_name::<T>();
+    let name = name.trim_end_matches("::{{closure}}");
+    let (_program, name) = name.split_once("::").expect("a closure of a test");
+    let output = again::child(name).output().expect("a process");
+    let text = String::from_utf8_lossy(&output.stdout);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    let has_passed = output.status.success() && text.contains("1 passed");
+    assert!(has_passed, "{}\n{text}\n{errors}", output.status);
 }
 
 /// How a child has ended.
