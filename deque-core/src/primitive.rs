@@ -52,17 +52,20 @@ impl Backoff {
     }
 
     /// Lets the other thread run. That thread may have a lower real-time priority, and then
-    /// yielding does not help: so after many yields this sleeps.
+    /// yielding does not help: so after many yields this sleeps, but not in a browser, whose main
+    /// thread must not.
     pub(crate) fn snooze(&self) {
         #[cfg(feature = "std")]
         if self.spins.is_completed() {
             const YIELDS: u32 = 64;
             const NAP: core::time::Duration = core::time::Duration::from_micros(50);
-            if self.yields.get() == YIELDS {
+            const MAY_SLEEP: bool = !cfg!(all(target_family = "wasm", target_os = "unknown"));
+            if self.yields.get() < YIELDS {
+                self.yields.set(self.yields.get() + 1);
+            } else if MAY_SLEEP {
                 std::thread::sleep(NAP);
                 return;
             }
-            self.yields.set(self.yields.get() + 1);
         }
         self.spins.snooze();
     }

@@ -38,6 +38,7 @@ mod platform;
 pub mod progress;
 mod seeded;
 mod sleep;
+mod sync;
 mod system;
 #[cfg(feature = "trace")]
 pub mod trace;

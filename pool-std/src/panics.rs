@@ -4,7 +4,6 @@ use std::{
     io::{self, Write},
     panic::{AssertUnwindSafe, catch_unwind},
     process,
-    sync::{Mutex, MutexGuard, PoisonError},
 };
 
 /// Drops a value, and what it panics with, which has been reported.
@@ -29,9 +28,4 @@ pub(crate) fn abort_with(message: &str) -> ! {
     // A message that cannot be written must not stand in the way of the abort.
     let _ = writeln!(io::stderr(), "{message}");
     process::abort();
-}
-
-/// Locks a mutex of this crate, which a panic never leaves half-changed.
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -24,6 +24,7 @@ use crate::{
     parker::{OsParker, ParkerKind},
     seeded::TurnObserver,
     sleep::PoolSleep,
+    sync::nap,
     thread_pool::parts::PoolParts,
     trace::WorkerTracer,
 };
@@ -130,7 +131,7 @@ unsafe impl Platform for Std {
         if round < YIELDS {
             std::thread::yield_now();
         } else {
-            std::thread::sleep(NAP);
+            nap(NAP);
         }
     }
 

@@ -1,5 +1,6 @@
 //! Programs of rayon on our pool.
 
+mod browser;
 mod python;
 mod suite;
 mod surface;
@@ -13,6 +14,7 @@ use anyhow::{Result, bail};
 
 use crate::{command::Step, root, speaker::say};
 
+pub(crate) use browser::lane as browser;
 pub(crate) use suite::lane;
 pub(crate) use try_out::{Arguments, install_traced, run};
 pub(crate) use wasm::lane as wasm;

@@ -3,7 +3,7 @@
 use std::{
     mem,
     pin::pin,
-    sync::{Arc, Mutex},
+    sync::Arc,
     task::{Context, Poll, Wake, Waker},
 };
 
@@ -11,8 +11,8 @@ use pool_core::Isolation;
 
 use crate::{
     driver::{self, Signal},
-    panics::lock,
     platform::WorkerThread,
+    sync::{Mutex, lock},
 };
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use std::{
     fmt,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, PoisonError},
 };
 
 use pool_core::{JobRef, Platform as _, ScopeCore};
@@ -12,8 +12,9 @@ use crate::{
         scope_job::scope_job,
         spawn::{NO_NODE, counted_job},
     },
-    panics::{abort_with, drop_quietly, lock},
+    panics::{abort_with, drop_quietly},
     platform::{Registry, Std, WorkerThread},
+    sync::{Mutex, lock},
     thread_pool::{current::PoolGuard, id::PoolId},
 };
 

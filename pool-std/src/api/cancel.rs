@@ -3,7 +3,7 @@
 use std::{
     fmt,
     sync::{
-        Arc, Mutex,
+        Arc,
         atomic::{AtomicBool, Ordering},
     },
 };
@@ -15,7 +15,7 @@ use crate::{
         join::join,
         scope::{Scope, scope},
     },
-    panics::lock,
+    sync::{Mutex, lock},
     thread_pool::current::with_job_reference,
 };
 

@@ -15,8 +15,9 @@ use std::{
     array,
     cell::Cell,
     mem::{self, MaybeUninit},
-    sync::Mutex,
 };
+
+use crate::sync::Mutex;
 
 #[cfg(test)]
 mod tests;

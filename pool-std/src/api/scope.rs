@@ -1,10 +1,6 @@
 //! Scopes: any number of jobs, which may borrow from the frame that waits for them.
 
-use std::{
-    fmt,
-    marker::PhantomData,
-    sync::{Arc, OnceLock},
-};
+use std::{fmt, marker::PhantomData, sync::Arc};
 
 use pool_core::{JobFifo, JobRef, ScopeCore};
 
@@ -17,6 +13,7 @@ use crate::{
     },
     fork,
     platform::{Queue, Registry, Std, WorkerThread},
+    sync::OnceLock,
     thread_pool::{current::PoolGuard, id::PoolId},
     worker::current_worker_of,
 };

@@ -1,13 +1,16 @@
 //! The mutex around the accounting of blocked workers.
 
 use std::sync::{
-    Condvar, Mutex, PoisonError,
+    PoisonError,
     atomic::{AtomicUsize, Ordering},
 };
 
 use pool_core::accounting::{GuardNoSend, RawMutex};
 
-use crate::panics::{abort_with, lock};
+use crate::{
+    panics::abort_with,
+    sync::{Condvar, Mutex, lock},
+};
 
 /// Why the process aborts.
 pub(crate) const WAITED_FOR_ITSELF: &str =

@@ -2,16 +2,16 @@
 
 use std::{
     borrow::Cow,
-    sync::{
-        Mutex,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::atomic::{AtomicBool, Ordering},
     time::Instant,
 };
 
 use pool_core::WorkerIndex;
 
-use crate::{clock, panics::lock};
+use crate::{
+    clock,
+    sync::{Mutex, lock},
+};
 
 /// A blocked section of a worker: what it waits for, and since when.
 ///

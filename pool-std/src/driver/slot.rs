@@ -1,11 +1,12 @@
 //! The drivers of a pool.
 
-use std::{any::Any, sync::OnceLock};
+use std::any::Any;
 
 use crate::{
     blocking::handlers::{as_no_worker, call_handler},
     driver::Driver,
     panics::drop_quietly,
+    sync::OnceLock,
 };
 
 /// The drivers of a pool: a list that only grows, with at most one of each type. It is read without

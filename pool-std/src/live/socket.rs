@@ -8,14 +8,15 @@ use std::{
         net::{UnixListener, UnixStream},
     },
     path::{Path, PathBuf},
-    process,
-    sync::Mutex,
-    thread,
+    process, thread,
     time::Duration,
 };
 
 use super::snapshot;
-use crate::{fork::PerProcess, panics::lock};
+use crate::{
+    fork::PerProcess,
+    sync::{Mutex, lock},
+};
 
 /// How long a viewer may leave an answer unread before the thread turns to the next one.
 const PATIENCE: Duration = Duration::from_secs(1);

@@ -1,13 +1,9 @@
 //! A parker for every system.
 
-use std::{
-    mem,
-    sync::{Condvar, Mutex, PoisonError},
-    time::Duration,
-};
+use std::{mem, sync::PoisonError, time::Duration};
 
 use super::tokens::Token;
-use crate::panics::lock;
+use crate::sync::{Condvar, Mutex, lock};
 
 /// A token behind a mutex.
 pub(super) struct CondvarToken {

@@ -1,10 +1,11 @@
 //! The first panics of a program that is explored.
 
-use std::{any::Any, sync::Mutex};
+use std::any::Any;
 
 use crate::{
     JoinError,
-    panics::{drop_quietly, lock},
+    panics::drop_quietly,
+    sync::{Mutex, lock},
 };
 
 /// What a schedule has chosen: how many choices, and the switches among them.

@@ -1,7 +1,7 @@
 //! Which workers of a pool are active, and where the others are parked.
 
 use std::sync::{
-    Condvar, Mutex, PoisonError,
+    PoisonError,
     atomic::{AtomicUsize, Ordering},
 };
 
@@ -9,8 +9,9 @@ use pool_core::WorkerIndex;
 
 use crate::{
     blocking::{handlers::is_in_handler, mutex::WAITED_FOR_ITSELF},
-    panics::{abort_with, lock},
+    panics::abort_with,
     platform::{Registry, WorkerThread},
+    sync::{Condvar, Mutex, lock},
     thread_pool::error::ActiveWorkersError,
 };
 

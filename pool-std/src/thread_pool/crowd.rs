@@ -2,7 +2,7 @@
 
 use std::{
     sync::{
-        Arc, Mutex, OnceLock, Weak,
+        Arc, Weak,
         atomic::{AtomicU8, Ordering},
     },
     time::{Duration, Instant},
@@ -10,7 +10,11 @@ use std::{
 
 use pool_core::{WaitingJob, accounting::State};
 
-use crate::{panics::lock, platform::Registry, system::process_time};
+use crate::{
+    platform::Registry,
+    sync::{Mutex, OnceLock, lock},
+    system::process_time,
+};
 
 /// How often the watchdog checks. Some systems update the processor time of threads that run every
 /// 4 ms only.

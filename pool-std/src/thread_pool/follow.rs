@@ -2,12 +2,16 @@
 
 use std::{
     io, mem,
-    sync::{Arc, Condvar, Mutex, PoisonError},
+    sync::{Arc, PoisonError},
     thread,
     time::Duration,
 };
 
-use crate::{panics::lock, platform::Registry, thread_pool::processors};
+use crate::{
+    platform::Registry,
+    sync::{Condvar, Mutex, lock},
+    thread_pool::processors,
+};
 
 /// How often the number of processors is looked at.
 const INTERVAL: Duration = Duration::from_millis(500);

@@ -4,15 +4,15 @@ use std::{
     cell::Cell,
     ptr,
     sync::{
-        Arc, Mutex, OnceLock,
+        Arc,
         atomic::{AtomicBool, Ordering},
     },
 };
 
 use crate::{
     fork::{Here, PerProcess},
-    panics::lock,
     platform::Registry,
+    sync::{Mutex, OnceLock, lock},
     thread_pool::{
         ThreadPool, builder::ThreadPoolBuilder, call::start_lazy_threads, error::BuildError,
     },

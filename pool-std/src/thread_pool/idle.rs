@@ -1,12 +1,12 @@
 //! Waiting until a pool has nothing to do.
 
-use std::sync::{Condvar, Mutex, PoisonError};
+use std::sync::PoisonError;
 
 use pool_core::SpinLatch;
 
 use crate::{
-    panics::lock,
     platform::{Registry, Std, WorkerThread},
+    sync::{Condvar, Mutex, lock},
     thread_pool::threads::FrameLatch,
 };
 

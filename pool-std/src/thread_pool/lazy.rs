@@ -1,15 +1,15 @@
 //! The threads of a pool that starts them when it is used for the first time.
 
 use std::sync::{
-    Arc, Mutex,
+    Arc,
     atomic::{AtomicBool, Ordering},
 };
 
 use pool_core::WorkerIndex;
 
 use crate::{
-    panics::lock,
     platform::Registry,
+    sync::{Mutex, lock},
     thread_pool::error::BuildError,
     worker::thread::{Role, ThreadBuilder},
 };

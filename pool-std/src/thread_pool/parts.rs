@@ -1,13 +1,12 @@
 //! The parts of a pool beside its workers.
 
-use std::sync::Mutex;
-
 use crate::{
     api::scope::OutsideScopes,
     blocking::{deadlock::Reporting, sections::Sections},
     driver::Drivers,
     fork::Process,
     seeded::Membership,
+    sync::Mutex,
     thread_pool::{
         active::ActiveWorkers, call::Guests, discard::Discard, follow::Follower,
         handlers::Handlers, idle::Idle, lazy::LazyThreads, spares::Spares, threads::Threads,

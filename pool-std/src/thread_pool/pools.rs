@@ -1,11 +1,15 @@
 //! The pools of the process, for what shows all of them.
 
 use std::sync::{
-    Arc, Mutex, MutexGuard, Weak,
+    Arc, Weak,
     atomic::{AtomicUsize, Ordering},
 };
 
-use crate::{fork::PerProcess, panics::lock, platform::Registry};
+use crate::{
+    fork::PerProcess,
+    platform::Registry,
+    sync::{Mutex, MutexGuard, lock},
+};
 
 /// All pools that were built in this process, except those that are gone.
 static POOLS: PerProcess<Mutex<Vec<Listed>>> = PerProcess::new();

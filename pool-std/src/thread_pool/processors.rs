@@ -2,12 +2,12 @@
 
 use std::{
     num::NonZero,
-    sync::{Mutex, TryLockError},
+    sync::TryLockError,
     thread,
     time::{Duration, Instant},
 };
 
-use crate::system;
+use crate::{sync::Mutex, system};
 
 /// Returns how many processors the calling thread may use, by its affinity and by the quota of its
 /// group. None if the system does not say.

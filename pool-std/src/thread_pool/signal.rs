@@ -4,14 +4,13 @@ use std::{
     ffi::c_int,
     fmt::Write as _,
     io::{self, Write as _},
-    sync::OnceLock,
     thread,
 };
 
 use pool_core::Counts;
 use signal_hook::iterator::Signals;
 
-use crate::{blocking::state::state_of, thread_pool::pools};
+use crate::{blocking::state::state_of, sync::OnceLock, thread_pool::pools};
 
 /// Lets the signal print what the workers of all pools do.
 pub(crate) fn listen_once(signal: c_int) {

@@ -1,10 +1,10 @@
 //! The spare threads of a pool, which become workers while the workers' own threads block.
 
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::{Arc, PoisonError};
 
 use crate::{
-    panics::lock,
     platform::{LentWorker, Registry},
+    sync::{Condvar, Mutex, lock},
     worker::thread::{Role, SpareStart, ThreadBuilder},
 };
 

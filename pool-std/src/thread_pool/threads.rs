@@ -3,7 +3,7 @@
 use std::{
     cell::Cell,
     ptr,
-    sync::{Condvar, Mutex, PoisonError},
+    sync::PoisonError,
     thread::{self, JoinHandle},
 };
 
@@ -11,8 +11,8 @@ use pool_core::{Latch as _, SpinLatch};
 
 use crate::{
     blocking::handlers::ThreadHandlers,
-    panics::lock,
     platform::{Registry, Std, WorkerThread},
+    sync::{Condvar, Mutex, lock},
 };
 
 #[cfg(test)]

@@ -4,14 +4,17 @@ use std::{
     fs::File,
     io::{self, BufWriter, Write as _},
     path::PathBuf,
-    sync::{Arc, Mutex, MutexGuard},
+    sync::Arc,
 };
 
 use super::{
     recorded::Trace,
     rings::{PoolRings, WorkerRing},
 };
-use crate::{fork::PerProcess, panics::lock};
+use crate::{
+    fork::PerProcess,
+    sync::{Mutex, MutexGuard, lock},
+};
 
 /// How many workers of pools that have ended are kept: some 130 MiB of events.
 const MAX_ENDED: usize = 64;

@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use super::{Lane, need_x86_64_linux};
-use crate::{api, command::Step, dependencies, mutants, root, rustup, target};
+use crate::{api, command::Step, dependencies, mutants, rayon, root, rustup, target};
 
 pub(crate) const DEEP_LANES: &[Lane] = &[
     Lane {
@@ -45,6 +45,11 @@ pub(crate) const DEEP_LANES: &[Lane] = &[
         name: "embassy",
         about: "pool-spin beside embassy's executor, compiled for a chip that QEMU does not have",
         run: embassy,
+    },
+    Lane {
+        name: "browser",
+        about: "rayon on our pool in a browser, also in its main thread, which must not wait",
+        run: rayon::browser,
     },
 ];
 

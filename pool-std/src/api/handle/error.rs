@@ -1,6 +1,8 @@
 //! Why a job has no result.
 
-use std::{any::Any, error::Error, fmt, panic::resume_unwind, sync::Mutex};
+use std::{any::Any, error::Error, fmt, panic::resume_unwind};
+
+use crate::sync::{Mutex, lock};
 
 /// Why a job has no result: it panicked, or it was aborted before it began, or, if it is a future,
 /// before it had ended.
@@ -129,7 +131,7 @@ impl fmt::Display for JoinError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
             Reason::Panicked(payload) => {
-                let payload = crate::panics::lock(payload);
+                let payload = lock(payload);
                 match message(&**payload) {
                     Some(text) => write!(f, "the job panicked: {text}"),
                     None => f.write_str("the job panicked"),

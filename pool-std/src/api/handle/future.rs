@@ -8,7 +8,7 @@ use std::{
     pin::Pin,
     ptr,
     sync::{
-        Arc, Mutex,
+        Arc,
         atomic::{AtomicBool, Ordering},
     },
     task::{Context, Poll, Wake, Waker},
@@ -22,13 +22,15 @@ use super::{
     task::{AnyTask, State, Task},
 };
 use crate::{
-    api::isolate::Inherited,
-    api::spawn::{NO_NODE, current_worker_for_detached, post_or_inject},
+    api::{
+        isolate::Inherited,
+        spawn::{NO_NODE, current_worker_for_detached, post_or_inject},
+    },
     context::Context as JobContext,
     driver::{self, Signal},
     fork,
-    panics::lock,
     platform::Registry,
+    sync::{Mutex, lock},
     thread_pool::{current::pool_with_job_reference, discard::Discard},
 };
 

@@ -1,12 +1,15 @@
 //! What the owner of a handle leaves to be told when the job is done.
 
 use std::{
-    sync::{Arc, Condvar, Mutex, PoisonError},
+    sync::{Arc, PoisonError},
     task::Waker,
     time::Duration,
 };
 
-use crate::{driver::Signal, panics::lock};
+use crate::{
+    driver::Signal,
+    sync::{Condvar, Mutex, lock},
+};
 
 /// What the owner of a handle leaves to be told when the job is done.
 pub(super) enum Waiter {

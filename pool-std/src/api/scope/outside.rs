@@ -8,7 +8,7 @@
 use std::{
     collections::VecDeque,
     sync::{
-        Arc, Mutex,
+        Arc,
         atomic::{AtomicUsize, Ordering},
     },
 };
@@ -18,8 +18,8 @@ use pool_core::{Job, JobHeader, JobRef};
 use crate::{
     api::spawn::NO_NODE,
     fork,
-    panics::lock,
     platform::{Registry, WorkerThread},
+    sync::{Mutex, lock},
 };
 
 /// The jobs of a scope that no worker has queued.
