@@ -48,8 +48,8 @@ use std::{any::Any, io};
 
 pub use pool::Pool;
 pub use pool_core::{ChannelFull, Hint};
-pub(crate) use signal::wait_for_job;
 pub use signal::{Signal, wait, wait_blocking};
+pub(crate) use signal::{wait_for_job, wait_for_own_job};
 pub(crate) use slot::Drivers;
 
 use crate::thread_pool::current::PoolGuard;

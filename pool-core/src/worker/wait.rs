@@ -92,6 +92,17 @@ impl<P: Platform> WorkerThread<P> {
         }
     }
 
+    /// Waits as [`wait_for_any_job`](Self::wait_for_any_job) does, for a job that a worker of this
+    /// pool runs from its beginning to its end.
+    ///
+    /// For the detection of deadlocks, this worker sleeps here, as it does in a join.
+    pub fn wait_for_own_job(&self, latch: &CoreLatch) {
+        if !latch.probe() {
+            let awaited = self.await_from_now().with_outside(OutsideScopes::All);
+            self.wait_cold(awaited, latch, Setter::Worker);
+        }
+    }
+
     /// Runs any job until the latch is set, also in a pool whose waits are isolated: for a thread
     /// that is in no job, and waits for all jobs of its pool.
     pub fn wait_for_all_jobs(&self, latch: &CoreLatch) {

@@ -286,7 +286,11 @@ impl<'scope, T> ScopedJoinHandle<'scope, T> {
         if self.is_here() && self.clear_waiter() {
             // Liveness: the worker that runs the job, or the thread that aborts it, sets the
             // signal. If the job is done already, the signal is dropped, which sets it.
-            driver::wait_for_job(|signal| _ = self.set_waiter(Waiter::Thread(signal)));
+            if self.worker().is_some() && self.task().is_run_at_once() {
+                driver::wait_for_own_job(|signal| _ = self.set_waiter(Waiter::Thread(signal)));
+            } else {
+                driver::wait_for_job(|signal| _ = self.set_waiter(Waiter::Thread(signal)));
+            }
         }
     }
 

@@ -104,6 +104,13 @@ pub(crate) fn wait_for_job(begin: impl FnOnce(Signal)) {
     wait_by(begin, |worker, latch| worker.wait_for_any_job(latch));
 }
 
+/// Waits as [`wait_for_job`] does, for a job that a worker of the caller's own pool runs from its
+/// beginning to its end, and that worker sets the signal. The detection of deadlocks takes the
+/// caller for asleep: it waits in vain if all other workers do.
+pub(crate) fn wait_for_own_job(begin: impl FnOnce(Signal)) {
+    wait_by(begin, |worker, latch| worker.wait_for_own_job(latch));
+}
+
 fn wait_by(begin: impl FnOnce(Signal), wait: fn(&WorkerThread, &CoreLatch)) {
     // SAFETY: 1. the reference is used in this call, and the thread stays the worker: `begin`
     // cannot end the worker of an adopted thread, since a frame keeps its pool.

@@ -292,6 +292,11 @@ where
         self.state()
     }
 
+    fn is_run_at_once(&self) -> bool {
+        // Any thread may wake it.
+        false
+    }
+
     fn await_here(&self, registry: &Registry) {
         while !self.state().is_done() {
             // Liveness: the thread that wakes the future, or ends it, rings. If that came before

@@ -43,6 +43,12 @@ pub(super) struct Task<K, F, T> {
 pub(super) trait AnyTask<T> {
     fn state(&self) -> &State;
 
+    /// Whether one worker runs the job from its beginning to its end. A wait for such a job ends by
+    /// a worker of the job's pool, and by nothing from outside.
+    fn is_run_at_once(&self) -> bool {
+        true
+    }
+
     /// Waits until the job is done if it is one that workers run again and again, and runs it each
     /// time that it can go on: on a worker of this pool, which is the job's, in an isolated call.
     /// Otherwise does nothing.

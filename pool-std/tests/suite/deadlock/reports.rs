@@ -1,17 +1,19 @@
 //! Which deadlocks are reported, and how often.
 
 use std::{
+    future::poll_fn,
     sync::{
         Arc, Barrier, Mutex,
         atomic::{AtomicBool, Ordering::SeqCst},
         mpsc,
     },
+    task::{Poll, Waker},
     thread,
 };
 
 use pool_std::{
-    Activity, Blocked, MarkError, ThreadPoolBuilder, blocking, current_state, join,
-    mark_all_unblocked, mark_blocked, scope,
+    Activity, Blocked, Isolation, MarkError, ThreadPoolBuilder, blocking, current_state, join,
+    mark_all_unblocked, mark_blocked, scope, spawn_future, spawn_handle,
 };
 
 use super::ROUNDS;
@@ -129,6 +131,53 @@ fn a_worker_that_waits_in_a_join_counts_as_asleep() {
             })
         });
     });
+    reports.expect_no_more(pool);
+}
+
+// The worker that waits for the handle can do nothing for the job, which another worker runs.
+#[test]
+fn a_worker_that_joins_a_handle_counts_as_asleep() {
+    for isolation in [Isolation::Anything, Isolation::Subtree] {
+        let (pool, reports) =
+            builder_with_reports(2, |builder| builder.isolation(isolation).build().unwrap());
+        let gate = Arc::new(Gate::default());
+        let (waiting, seen) = (gate.clone(), gate.clone());
+        pool.spawn(move || {
+            let job = spawn_handle(move || waiting.wait("a gate"));
+            // So that this worker does not run the job.
+            seen.wait_for_blocked(1);
+            job.join().unwrap();
+        });
+        let report = reports.next();
+        assert_eq!((report.blocked().count(), report.asleep().count()), (1, 1));
+        gate.open();
+        reports.expect_no_more(pool);
+    }
+}
+
+// The future is woken from outside.
+#[test]
+fn a_worker_that_joins_a_future_is_active() {
+    let (pool, reports) = pool_with_reports(2);
+    let gate = Arc::new(Gate::default());
+    let (waiting, seen) = (gate.clone(), gate.clone());
+    let (sender, receiver) = mpsc::channel();
+    pool.spawn(move || {
+        let pending = poll_fn(move |context| match sender.send(context.waker().clone()) {
+            Ok(()) => Poll::Pending,
+            Err(_) => Poll::Ready(()),
+        });
+        seen.wait_for_blocked(1);
+        spawn_future(pending).join().unwrap();
+        seen.open();
+    });
+    pool.spawn(move || waiting.wait("a gate"));
+    let waker: Waker = receiver.recv().unwrap();
+    drop(receiver);
+    gate.wait_for_blocked(1);
+    wait_for_asleep(&pool, 1);
+    reports.expect_none();
+    waker.wake();
     reports.expect_no_more(pool);
 }
 
