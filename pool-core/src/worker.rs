@@ -149,8 +149,9 @@ impl<P: Platform> WorkerThread<P> {
 
     /// Makes the thread cease to be known as a worker.
     pub fn leave(&self) {
-        self.leave_counted();
+        // First, because this may call a handler for deadlocks, which asks for the current pool.
         self.registry().mark_absent(self.index);
+        self.leave_counted();
     }
 
     /// Makes the thread cease to be known as a worker, as [`leave`](Self::leave) does, but the

@@ -7,13 +7,13 @@ use std::{
     cell::Cell,
     panic::{AssertUnwindSafe, catch_unwind},
     process::Command,
-    sync::{Mutex, mpsc},
+    sync::{Barrier, Mutex, mpsc},
     thread,
 };
 
 use rayon_core::{
-    Registry, ThreadPool, ThreadPoolBuilder, WorkerLocal, Yield, join, mark_blocked,
-    mark_unblocked, scope, scope_fifo, spawn, spawn_broadcast, yield_now,
+    Registry, ThreadPool, ThreadPoolBuilder, WorkerLocal, Yield, current_thread_index, join,
+    mark_blocked, mark_unblocked, scope, scope_fifo, spawn, spawn_broadcast, yield_now,
 };
 use values::{set, value, with};
 
@@ -169,6 +169,38 @@ fn child_unblocks_in_its_handler() {
         .build()
         .unwrap();
     pool.install(mark_blocked);
+}
+
+// The original makes no check when a worker ends. The thread that resumes the blocked worker needs
+// the registry from the handler.
+#[test]
+fn a_worker_that_ends_completes_a_deadlock_of_its_own_pool() {
+    let (sender, reports) = mpsc::channel();
+    let (resume, resumed) = mpsc::channel();
+    let (is_blocked, resumed) = (Barrier::new(2), Mutex::new(resumed));
+    let pool = ThreadPoolBuilder::new()
+        .num_threads(2)
+        .deadlock_handler(move || {
+            let (index, registry) = (current_thread_index(), Registry::current());
+            sender.send((index, registry)).unwrap();
+        })
+        .exit_handler(move |index| match index {
+            0 => {
+                let resumed = resumed.lock().unwrap();
+                // The other worker is active.
+                mark_blocked();
+                is_blocked.wait();
+                resumed.recv().unwrap();
+            }
+            _ => _ = is_blocked.wait(),
+        })
+        .build()
+        .unwrap();
+    drop(pool);
+    let (index, registry) = reports.recv().unwrap();
+    assert_eq!(index, Some(1));
+    mark_unblocked(&registry);
+    resume.send(()).unwrap();
 }
 
 // A spare thread is the worker while the worker's own thread blocks, and both could use the same

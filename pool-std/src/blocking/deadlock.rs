@@ -20,6 +20,7 @@ use crate::{
     fork, log,
     panics::drop_quietly,
     platform::Registry,
+    worker::frames,
 };
 
 /// The accounting of a pool's workers.
@@ -79,7 +80,7 @@ impl pool_core::accounting::DeadlockHandler for Reporter {
         let call = || {
             call_handler(message, || {
                 log::deadlock(&report);
-                handler(&report);
+                frames::in_handler_of(&registry, || handler(&report));
             });
         };
         registry.data().reporting.here(call);

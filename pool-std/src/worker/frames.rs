@@ -10,8 +10,10 @@ use std::{cell::Cell, ptr, sync::Arc};
 use pool_core::Platform as _;
 
 use crate::{
+    blocking::handlers::as_no_worker,
     fork::Process,
     platform::{Registry, Std, WorkerThread},
+    worker::current_worker_of,
 };
 
 thread_local! {
@@ -37,6 +39,16 @@ pub(crate) fn while_lending<R>(worker: &WorkerThread, closure: impl FnOnce() -> 
 /// Calls a closure for which a pool waits, which the caller keeps from ending.
 pub(crate) fn while_visiting<R>(registry: &Registry, closure: impl FnOnce() -> R) -> R {
     in_frame(registry, false, closure)
+}
+
+/// Calls a closure of a pool's handler, for which this pool is the current one. This thread is a
+/// worker of the pool, or has just ceased to be one, or does something else for the pool.
+pub(crate) fn in_handler_of<R>(registry: &Arc<Registry>, closure: impl FnOnce() -> R) -> R {
+    if current_worker_of(registry).is_some() {
+        return closure();
+    }
+    // As if it lent a worker of the pool, where it is none.
+    as_no_worker(|| in_frame(Arc::as_ptr(registry), true, closure))
 }
 
 fn in_frame<R>(registry: *const Registry, lends: bool, closure: impl FnOnce() -> R) -> R {
@@ -90,7 +102,7 @@ pub(crate) fn is_lending() -> bool {
 /// Returns the pool whose worker this thread lends, the innermost if it lends several.
 pub(crate) fn lent_pool() -> Option<Arc<Registry>> {
     let registry = find(|frame| frame.lends.then_some(frame.registry))?;
-    // SAFETY: 1. the worker keeps its registry alive, and its frame is further up; 2. the worker
-    // was made with this pointer.
+    // SAFETY: 1. the worker, or the caller of a handler, keeps the registry alive, and its frame is
+    // further up; 2. it is the `Arc`'s pointer, with which the worker was made, too.
     Some(unsafe { Std::keep_alive(registry) })
 }

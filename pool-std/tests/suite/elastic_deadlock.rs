@@ -9,8 +9,8 @@ use std::sync::{
 
 use crate::support::{Gate, builder_with_reports, pool_with_reports, wait_for, wait_for_asleep};
 use pool_std::{
-    ActiveWorkersError, ThreadPool, ThreadPoolBuilder, block_in_place, current_thread_index, spawn,
-    spawn_broadcast,
+    ActiveWorkersError, PoolHandle, ThreadPool, ThreadPoolBuilder, block_in_place,
+    current_thread_index, spawn, spawn_broadcast,
 };
 
 /// How often a test tries to hit the moment in which a mistake would show.
@@ -59,6 +59,21 @@ fn a_worker_that_parks_completes_a_deadlock() {
         pool.set_active_workers(2).unwrap();
     }
     reports.expect_none();
+}
+
+// The thread is not the worker any more, but the handler is one of its pool.
+#[test]
+fn the_current_pool_of_a_handler_of_a_worker_that_parks_is_its_own() {
+    let (sender, receiver) = mpsc::channel();
+    let pool = ThreadPoolBuilder::new()
+        .num_threads(2)
+        .deadlock_handler(move |_| sender.send(PoolHandle::current()).unwrap())
+        .build()
+        .unwrap();
+    let (pool, gate) = (Arc::new(pool), Arc::new(Gate::default()));
+    block_one_and_park_the_other(&pool, &gate);
+    assert_eq!(receiver.recv(), Ok(pool.handle()));
+    gate.open();
 }
 
 // The handler runs while the pool's worker parks, and uses pools that are not concerned.
