@@ -267,7 +267,7 @@ impl<P: Platform> Registry<P> {
     /// Disables fast push in the deques of all workers that may be awake, except the one that
     /// sleeps from now on. Those left out have disabled it themselves. Returns whether all
     /// threads of the pool have executed a fence since.
-    fn disable_other_fast_pushes(&self, sleeper: WorkerIndex) -> bool {
+    pub(crate) fn disable_other_fast_pushes(&self, sleeper: WorkerIndex) -> bool {
         let mut any_enabled = false;
         self.any_awake_deque(None, sleeper.get(), |worker, deque| {
             if worker != sleeper.get() {

@@ -139,10 +139,13 @@ impl<P: Platform> Registry<P> {
     /// worker sleeps, or as many are awake as [can make progress](Platform::parallelism).
     #[inline]
     pub(crate) fn enough_are_awake(&self) -> bool {
-        self.sleep.0.all_are_awake() || {
-            let awake = self.num_workers().saturating_sub(self.num_sleeping());
-            awake >= P::parallelism(self)
-        }
+        self.sleep.0.all_are_awake() || self.fill_the_processors()
+    }
+
+    /// Whether as many workers are awake as [can make progress](Platform::parallelism).
+    pub(crate) fn fill_the_processors(&self) -> bool {
+        let awake = self.num_workers().saturating_sub(self.num_sleeping());
+        awake >= P::parallelism(self)
     }
 
     /// Makes each worker ask at its next join whether [enough](Platform::parallelism) workers are

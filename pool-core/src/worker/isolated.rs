@@ -9,9 +9,11 @@
 //! | the thread that sets its latch | the latch, which says that its waiter sleeps | the exchange of the latch |
 //! | a thread that gives it a job for it alone | its inbox | a sequentially consistent fence |
 //! | a thread that is not a worker, and spawns a job in a scope for which it waits | the scope's own queue, and that this worker is called | likewise |
+//! | a worker that runs what it waits for, and queues a job | its own deque | likewise |
 //!
-//! No other job wakes it. While it sleeps, jobs of its subtree may be pushed elsewhere, for which
-//! it is not woken: their workers run them.
+//! The last of them follows the chain of thefts, see [`lineage`](super::lineage). So that it looks,
+//! a worker disables the fast push of the others when it has said that it sleeps, and then searches
+//! for the last time. No other job wakes it.
 
 use deque_core::{Order, Position, Steal};
 use sleep_core::{CoreLatch, Parker as _, WorkerIndex};
@@ -51,6 +53,8 @@ pub(crate) struct LoneSleep {
 const AWAKE: u8 = 0;
 const HOST_SLEEPS: u8 = 1;
 const GUEST_SLEEPS: u8 = 2;
+/// Beside one of the last two: the worker may run jobs of others.
+const AWAITS_JOBS: u8 = 4;
 
 impl LoneSleep {
     const_unless_loom! {
@@ -83,15 +87,26 @@ impl LoneSleep {
         }
     }
 
-    /// Notes that the worker is about to sleep, and executes a fence.
-    fn begin(&self, is_guest: bool) {
-        let state = if is_guest { GUEST_SLEEPS } else { HOST_SLEEPS };
+    /// Notes that the worker is about to sleep, and executes a fence. `awaits_jobs` says whether it
+    /// may run jobs of others.
+    fn begin(&self, is_guest: bool, awaits_jobs: bool) {
+        let sleeps = if is_guest { GUEST_SLEEPS } else { HOST_SLEEPS };
+        let state = sleeps | if awaits_jobs { AWAITS_JOBS } else { 0 };
         // Ordering: Relaxed; the fence, and the exchange of the latch, come after it.
         self.state.store(state, Ordering::Relaxed);
-        // Ordering: pairs with the fence of a thread that has given this worker a job for it alone.
-        // If that one comes first, we see the job. If ours does, that thread sees that this worker
-        // sleeps. Nothing weaker orders our store before our look at the inbox.
+        // Ordering: pairs with the fence of a thread that has given this worker a job for it alone,
+        // or has queued a job of what it waits for. If that one comes first, we see the job. If
+        // ours does, that thread sees that this worker sleeps. And with the fence of a worker that
+        // enables its fast push: it sees that this worker sleeps, or we disable the fast push
+        // again. Nothing weaker orders our store before our looks.
         fence(Ordering::SeqCst);
+    }
+
+    /// Whether the worker sleeps, and may run jobs of others. For a thread that has executed a
+    /// fence since it queued a job.
+    fn awaits_jobs(&self) -> bool {
+        // Ordering: Relaxed, after that fence.
+        self.state.load(Ordering::Relaxed) & AWAITS_JOBS != 0
     }
 
     /// Notes that the worker does not sleep after all.
@@ -116,7 +131,7 @@ impl LoneSleep {
         }
         // Ordering: AcqRel. One of several wakers gets the state, and passes on what it has
         // written, to a worker that finds itself awake before it has its token.
-        match self.state.swap(AWAKE, Ordering::AcqRel) {
+        match self.state.swap(AWAKE, Ordering::AcqRel) & !AWAITS_JOBS {
             HOST_SLEEPS => parker.unpark(),
             GUEST_SLEEPS => parker.unpark_guest(),
             _ => return false,
@@ -167,16 +182,55 @@ impl<P: Platform> WorkerThread<P> {
                 from: awaited.from,
                 isolation: awaited.isolation,
                 outside: awaited.outside,
+                found: None,
                 rounds: 0,
                 state: State::Active,
             };
-            while !latch.probe() {
+            while wait.found.is_some() || !latch.probe() {
                 if !wait.run_one() {
                     wait.rest(latch, setter);
                 }
             }
             wait.note_active(SearchEnd::Latch);
         });
+    }
+
+    /// Whether a worker sleeps that waits, in isolation, for what this worker runs. It may run what
+    /// this one queues.
+    ///
+    /// For a poster that has executed a fence since it queued a job.
+    #[inline]
+    pub(crate) fn is_awaited_asleep(&self) -> bool {
+        self.registry().lone_sleepers() > 0 && self.find_awaiting(|_| true)
+    }
+
+    /// Wakes the workers that sleep while they wait, in isolation, for what this worker runs. For a
+    /// poster, as above.
+    #[cold]
+    pub(crate) fn wake_awaiting(&self) {
+        self.find_awaiting(|worker| {
+            self.registry().wake_lone_sleeper(worker);
+            // Go on with the next one.
+            false
+        });
+    }
+
+    /// Calls `holds` with each such worker, until it returns true. Returns whether it did.
+    fn find_awaiting(&self, mut holds: impl FnMut(WorkerIndex) -> bool) -> bool {
+        let registry = self.registry();
+        let mut theft = self.shared().lineage().theft();
+        // What others publish changes meanwhile, so the steps might go round in a circle.
+        for _ in 0..registry.num_workers() {
+            let Some(victim) = theft.and_then(|it| registry.worker(it.victim).ok()) else {
+                break;
+            };
+            let shared = &registry.workers()[victim.get()];
+            if shared.lone_sleep().awaits_jobs() && holds(victim) {
+                return true;
+            }
+            theft = shared.lineage().theft();
+        }
+        false
     }
 
     /// Lets other workers run what this one has, and does not run because it is isolated.
@@ -308,6 +362,8 @@ struct IsolatedWait<'w, P: Platform> {
     from: Position,
     isolation: Isolation,
     outside: OutsideScopes,
+    /// What its last look before it sleeps has found.
+    found: Option<(JobRef, Theft, Isolation)>,
     /// How often it has searched since it last had a job.
     rounds: u32,
     state: State,
@@ -325,7 +381,9 @@ impl<P: Platform> IsolatedWait<'_, P> {
     /// Runs a job, if there is one that the worker may run.
     fn run_one(&mut self) -> bool {
         let worker = self.worker;
-        if let Some(job) = worker.take_job_from(self.from()) {
+        if let Some(stolen) = self.found.take() {
+            self.run_stolen(stolen);
+        } else if let Some(job) = worker.take_job_from(self.from()) {
             self.note_active(SearchEnd::Job);
             // SAFETY: 1. the queue gave it to us alone.
             unsafe { worker.run(job) };
@@ -339,10 +397,8 @@ impl<P: Platform> IsolatedWait<'_, P> {
             unsafe { worker.run_lone_job(job, self.isolation) };
             // Thieves may still run what this job has pushed, which is not of the subtree.
             self.leave_out_older_jobs();
-        } else if let Some((job, theft, isolation)) = self.steal() {
-            self.note_active(SearchEnd::Job);
-            // SAFETY: 1. the queue gave it to us alone.
-            worker.with_lineage(Some(theft), isolation, || unsafe { worker.run(job) });
+        } else if let Some(stolen) = self.steal() {
+            self.run_stolen(stolen);
         } else {
             return false;
         }
@@ -365,6 +421,13 @@ impl<P: Platform> IsolatedWait<'_, P> {
         if self.outside == OutsideScopes::Innermost {
             self.worker.open_scopes.raise_begin_of_innermost(self.from);
         }
+    }
+
+    fn run_stolen(&mut self, (job, theft, isolation): (JobRef, Theft, Isolation)) {
+        let worker = self.worker;
+        self.note_active(SearchEnd::Job);
+        // SAFETY: 1. the queue gave it to us alone.
+        worker.with_lineage(Some(theft), isolation, || unsafe { worker.run(job) });
     }
 
     /// Steals a job of the subtree.
@@ -433,8 +496,10 @@ impl<P: Platform> IsolatedWait<'_, P> {
         let worker = self.worker;
         let lone_sleep = worker.shared().lone_sleep();
         let is_guest = worker.is_guest();
-        lone_sleep.begin(is_guest);
-        if worker.shared().has_lone_jobs() || !latch.fall_asleep() {
+        let awaits_jobs = self.isolation == Isolation::Subtree;
+        lone_sleep.begin(is_guest, awaits_jobs);
+        let finds_job = awaits_jobs && self.finds_job_at_last();
+        if finds_job || worker.shared().has_lone_jobs() || !latch.fall_asleep() {
             // A waker that was faster leaves a token, with which the next park returns early.
             lone_sleep.cancel();
             return;
@@ -451,6 +516,20 @@ impl<P: Platform> IsolatedWait<'_, P> {
             }
         }
         self.state = State::Woken;
+        // A thread that has woken us for a job may have taken it back, and queue the next one.
+        self.rounds = 0;
+    }
+
+    /// Lets the other workers announce their jobs from now on, and searches for the last time,
+    /// after the fence of a worker that is about to sleep.
+    fn finds_job_at_last(&mut self) -> bool {
+        let worker = self.worker;
+        worker.registry().disable_other_fast_pushes(worker.index());
+        let end = worker.own().next_position();
+        self.found = self.steal();
+        // The steal lets progress go on, which may call code that queues jobs here.
+        let has_new_jobs = worker.own().next_position() != end || worker.holds_operations();
+        self.found.is_some() || has_new_jobs
     }
 
     /// Tells the observer that the worker has no job.

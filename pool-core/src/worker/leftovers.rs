@@ -6,7 +6,11 @@
 
 use deque_core::Position;
 
-use crate::{platform::Platform, worker::WorkerThread};
+use crate::{
+    platform::Platform,
+    primitive::{Ordering, fence},
+    worker::WorkerThread,
+};
 
 impl<P: Platform> WorkerThread<P> {
     /// Wakes another worker for what this one leaves behind when it goes before the pool ends.
@@ -18,6 +22,13 @@ impl<P: Platform> WorkerThread<P> {
         if self.leave_operations() || self.has_work_for_others() {
             // As if it were posted now by a thread that will not run it.
             self.registry().announce_jobs(1, false);
+            if self.has_pending_jobs() {
+                // Ordering: pairs with the fence of a worker that falls asleep in an isolated wait.
+                // If that one comes first, we see that it sleeps. If ours does, it sees our jobs.
+                // Nothing weaker orders the pushes before our look.
+                fence(Ordering::SeqCst);
+                self.wake_awaiting();
+            }
         }
     }
 

@@ -134,6 +134,12 @@ impl PublishedLineage {
         Isolation::from_bits(word & ((1 << ISOLATION_BITS) - 1))
     }
 
+    /// Returns the stolen job that the worker runs, if it is isolated. In the middle of a change,
+    /// returns any.
+    pub(super) fn theft(&self) -> Option<Theft> {
+        self.own().theft
+    }
+
     /// Returns the lineage as the worker itself has published it.
     fn own(&self) -> Lineage {
         // Ordering: Relaxed; this thread has written it, or the one that was the worker before.

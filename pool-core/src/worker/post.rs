@@ -24,17 +24,25 @@ impl<P: Platform> WorkerThread<P> {
     /// falls asleep, which disables our fast push likewise. This worker runs the job itself if
     /// no thief comes.
     ///
+    /// A worker that waits in isolation for what this one runs counts as awake. It is woken if it
+    /// sleeps.
+    ///
     /// If the platform [delays](Platform::delays_wake) the wake-up, the next join asks again.
     pub(crate) fn announce_join(&self) {
         let registry = self.registry();
         // While this worker is registered as a sleeper, one that falls asleep may not disable its
         // fast push.
-        let may_enable = || !self.may_be_left_out.get() && registry.enough_are_awake();
-        if !self.own().enable_fast_push(may_enable) && !P::delays_wake(registry) {
-            self.stop_being_left_out();
-            self.shared().shield().lower();
-            // The fence that this needs for such a job is in `enable_fast_push`.
-            registry.announce_own_jobs(self.index(), 1, || self.own().len() <= 1);
+        let all_are_awake = || registry.all_are_awake() && !self.is_awaited_asleep();
+        let may_enable =
+            || !self.may_be_left_out.get() && (all_are_awake() || registry.fill_the_processors());
+        // The fence that all of this needs for such a job is in `enable_fast_push`.
+        if !self.own().enable_fast_push(may_enable) {
+            self.wake_awaiting();
+            if !P::delays_wake(registry) {
+                self.stop_being_left_out();
+                self.shared().shield().lower();
+                registry.announce_own_jobs(self.index(), 1, || self.own().len() <= 1);
+            }
         }
     }
 
@@ -107,7 +115,7 @@ impl<P: Platform> WorkerThread<P> {
         // weaker orders the pushes before the read in `all_are_awake`.
         fence(Ordering::SeqCst);
         // The frame of a caller may hold the jobs, so that it must not be left.
-        if !no_unwind(|| self.registry().all_are_awake()) {
+        if !no_unwind(|| self.registry().all_are_awake()) || self.is_awaited_asleep() {
             self.announce_posted_cold(count);
         }
     }
@@ -120,6 +128,7 @@ impl<P: Platform> WorkerThread<P> {
             self.stop_being_left_out();
             self.registry()
                 .announce_own_jobs(self.index(), count, was_empty);
+            self.wake_awaiting();
         });
     }
 

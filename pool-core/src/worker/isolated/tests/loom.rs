@@ -7,12 +7,13 @@
 //! | the fence of a lone sleeper, or that of a thread that gives it a job | `a_job_for_a_worker_that_falls_asleep_isolated` |
 //! | the fence of a thread that calls it, or the look whether it is called | `a_job_of_a_scope_from_outside_against_its_worker_that_falls_asleep` |
 //! | the exchange by which a thread calls it, with a store instead | `two_jobs_of_a_scope_from_outside_against_its_worker_that_falls_asleep` |
+//! | the look of a poster for one that waits for it, or what a lone sleeper does before its last look | `a_job_of_a_stolen_one_…`, `no_worker_pushes_unseen_…` |
 //! | the announcement of what a lone sleeper leaves | `an_isolated_worker_leaves_older_jobs_to_one_that_falls_asleep` |
 
 use std::{ptr::NonNull, sync::Arc, vec::Vec};
 
 use ::loom::thread;
-use deque_core::IntrusiveInjector;
+use deque_core::{IntrusiveInjector, Position};
 use sleep_core::CoreLatch;
 
 use crate::{
@@ -22,7 +23,7 @@ use crate::{
     queue::JobQueue,
     scope::ScopeCore,
     testing::{Test, TestQueue, model, registry, run_until_terminated, spawn_other, with_worker},
-    worker::WorkerThread,
+    worker::{WorkerThread, lineage::Theft},
 };
 
 /// Models a latch that is set while its waiter falls asleep, or after that.
@@ -191,6 +192,76 @@ fn an_isolated_worker_leaves_older_jobs_to_one_that_falls_asleep() {
         });
         registry.remove_reference();
         other.join().unwrap();
+    });
+}
+
+/// Runs a closure on the second worker, in a job that it has stolen from the first one, which waits
+/// for it in isolation.
+fn in_stolen_job(closure: impl FnOnce(&Arc<Registry<Test>>, &WorkerThread<Test>, &Arc<CoreLatch>)) {
+    let (registry, latch) = (registry::<Test>(2), Arc::new(CoreLatch::new()));
+    // This makes the jobs event counter odd. Before, posters find no worker awake for sure.
+    registry.announce_seen_jobs();
+    assert!(registry.all_are_awake());
+    let waiter = spawn_waiter(&registry, &latch, |_| ());
+    with_worker(&registry, 1, |worker| {
+        let theft = Theft {
+            victim: 0,
+            position: Position::from_word(0),
+        };
+        worker.with_lineage(Some(theft), Isolation::Subtree, || {
+            closure(&registry, worker, &latch);
+        });
+    });
+    waiter.join().unwrap();
+}
+
+/// Models a job that only the worker may run which waits for the poster's job.
+fn a_job_of_a_stolen_one(queue: fn(&WorkerThread<Test>, JobRef)) {
+    model(3, move || {
+        in_stolen_job(|registry, worker, latch| {
+            let job = ends_wait(registry, latch);
+            // SAFETY: 1. it stays until its latch is set; 2. any thread may set that.
+            queue(worker, unsafe { job.as_job_ref() });
+            job.latch().wait();
+        });
+    });
+}
+
+#[test]
+fn a_job_of_a_stolen_one_is_posted_while_its_waiter_falls_asleep() {
+    // SAFETY: 1. the caller keeps the job.
+    a_job_of_a_stolen_one(|worker, job| unsafe { worker.post(job) });
+}
+
+#[test]
+fn a_job_of_a_stolen_one_is_joined_while_its_waiter_falls_asleep() {
+    a_job_of_a_stolen_one(|worker, job| {
+        worker.own().try_push(job).unwrap();
+        worker.announce_join();
+    });
+}
+
+#[test]
+fn a_job_of_a_stolen_one_is_left_while_its_waiter_falls_asleep() {
+    a_job_of_a_stolen_one(|worker, job| {
+        worker.own().try_push(job).unwrap();
+        worker.notify_leftovers();
+    });
+}
+
+/// Models a worker that asks whether it may push without a look, against one that waits for its job
+/// and falls asleep.
+#[test]
+fn no_worker_pushes_unseen_while_one_that_waits_for_it_sleeps() {
+    model(3, || {
+        in_stolen_job(|registry, worker, latch| {
+            worker.announce_join();
+            // SAFETY: 1. the model holds it; 4. the waiter waits for this.
+            if unsafe { CoreLatch::set(&**latch) } {
+                assert!(!worker.own().fast_push_enabled());
+                registry.wake_waiter(registry.worker(0).unwrap());
+            }
+        });
     });
 }
 
