@@ -168,13 +168,18 @@ impl Drop for SetDone {
     }
 }
 
-/// Keeps the frame while another thread may use it, even if the parker panics.
-impl<W> Drop for Waiting<'_, W> {
+/// Keeps the frame of a [`Waiting`] while another thread may use it, even if the parker panics.
+///
+/// Apart from the frame, because a drop of the frame itself would have an exclusive reference to
+/// it, while the other thread changes it.
+struct KeepFrame<'w>(&'w AtomicU8);
+
+impl Drop for KeepFrame<'_> {
     fn drop(&mut self) {
         // Ordering: Acquire, as in `step`.
         //
         // Liveness: as in `wait_for`; the thread that stored `IS_WOKEN` stores `DONE` next.
-        while self.step.load(Ordering::Acquire) != DONE {
+        while self.0.load(Ordering::Acquire) != DONE {
             spin_loop();
         }
     }
@@ -247,8 +252,8 @@ impl<D: Domain> Progress<D> {
         }
         let value = self.raw(moment);
         let waiting = Waiting::new(parker);
-        // Obligation 1 of `wake`: from here on the frame stays until the step is `DONE`, see
-        // `drop`.
+        // Obligation 1 of `wake`: from here on the frame stays until the step is `DONE`.
+        let _frame = KeepFrame(&waiting.step);
         self.add_wakeup(NonNull::from(&waiting).cast(), value);
         loop {
             match waiting.step() {

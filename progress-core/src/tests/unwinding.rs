@@ -2,7 +2,11 @@
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
-    sync::{Mutex, atomic::AtomicPtr, mpsc},
+    sync::{
+        Mutex,
+        atomic::{AtomicBool, AtomicPtr},
+        mpsc,
+    },
     thread,
 };
 
@@ -276,6 +280,34 @@ fn a_wait_ends_although_its_parker_panics_in_the_thread_that_wakes_it() {
             thread::yield_now();
         }
         panics(|| drop(delay));
+    });
+}
+
+/// Checks that a thread whose own parker panics keeps its frame until another thread has woken it,
+/// and has no exclusive reference to it meanwhile. Only Miri sees such a reference.
+#[test]
+fn a_thread_whose_parker_panics_waits_for_the_thread_that_wakes_it() {
+    struct PanicsWhenParked(AtomicBool);
+    impl Parker for PanicsWhenParked {
+        fn park(&self) {
+            self.0.store(true, SeqCst);
+            panic!("of a parker");
+        }
+        fn unpark(&self) {}
+    }
+    let progress = scripted(0);
+    let delay = progress.delay();
+    let moment = progress.later();
+    let parker = PanicsWhenParked(AtomicBool::new(false));
+    thread::scope(|scope| {
+        let waits = scope.spawn(|| panics(|| progress.wait_for(moment, &parker)));
+        while !parker.0.load(SeqCst) {
+            thread::yield_now();
+        }
+        // The thread unwinds meanwhile.
+        (0..100).for_each(|_| thread::yield_now());
+        drop(delay);
+        assert!(waits.join().unwrap());
     });
 }
 
