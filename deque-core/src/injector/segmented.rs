@@ -342,9 +342,13 @@ impl<T: Element> Injector<T> {
     /// ```
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        // Ordering: Relaxed. The indices differ as long as an element is there, whichever is read
-        // first; a caller that must see a certain push fences before.
-        self.head.end.index.load(Ordering::Relaxed) == self.tail.index.load(Ordering::Relaxed)
+        // Ordering: Acquire pairs with the exchange of a steal: the tail is at least what that
+        // consumer saw. With less it could be an older one, which stands where the head does now,
+        // although another element came before the last one was stolen.
+        let head = self.head.end.index.load(Ordering::Acquire);
+        // Ordering: Relaxed. The indices differ as long as an element is there; a caller that must
+        // see a certain push fences before.
+        head == self.tail.index.load(Ordering::Relaxed)
     }
 }
 

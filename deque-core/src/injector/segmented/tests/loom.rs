@@ -263,3 +263,27 @@ fn a_consumer_follows_a_batch() {
         assert_eq!(taken, [7]);
     });
 }
+
+/// Checks that `is_empty` does not miss both of two elements, of which the second is pushed before
+/// the first is stolen.
+#[test]
+fn a_queue_that_is_never_empty_does_not_look_empty() {
+    Builder::new().check(|| {
+        let queue = Arc::new(Injector::new());
+        queue.push(0);
+        let other = {
+            let queue = queue.clone();
+            thread::spawn(move || {
+                queue.push(1);
+                assert_eq!(queue.steal(), Steal::Success(0));
+            })
+        };
+        let observer = {
+            let queue = queue.clone();
+            thread::spawn(move || assert!(!queue.is_empty()))
+        };
+        observer.join().unwrap();
+        other.join().unwrap();
+        assert_eq!(queue.steal(), Steal::Success(1));
+    });
+}
