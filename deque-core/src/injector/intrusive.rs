@@ -246,19 +246,32 @@ impl<'a, T> IntrusiveInjector<'a, T> {
             return Steal::Retry;
         }
         if oldest.is_null() {
-            // Ordering: Acquire receives the pushed nodes. Release pairs with `is_empty`: a thread
-            // that sees the inbox empty because of this also sees the outbox taken before.
-            oldest = reverse(self.inbox.swap(ptr::null_mut(), Ordering::AcqRel));
+            oldest = self.take_inbox();
         }
+        let mut rest = ptr::null_mut();
         // SAFETY: a node in the outbox is valid and ours, since no other thread takes now.
-        let rest = match unsafe { oldest.as_ref() } {
+        if let Some(node) = unsafe { oldest.as_ref() } {
             // Ordering: Relaxed, written by us or by a thread whose outbox we acquired.
-            Some(node) => node.next.load(Ordering::Relaxed),
-            None => ptr::null_mut(),
-        };
+            rest = node.next.load(Ordering::Relaxed);
+            // For `is_empty`: the outbox becomes empty only if the inbox was empty, too.
+            //
+            // Ordering: Relaxed, because the exchange acquires. A push that happens before this
+            // steal is seen.
+            if rest.is_null() && !self.inbox.load(Ordering::Relaxed).is_null() {
+                rest = self.take_inbox();
+            }
+        }
         // Ordering: Release pairs with the exchange of the next thread that takes.
         self.outbox.store(rest, Ordering::Release);
         NonNull::new(oldest).map_or(Steal::Empty, Steal::Success)
+    }
+
+    /// Takes all nodes out of the inbox. Returns them oldest first. Only the thread that has the
+    /// outbox calls this.
+    fn take_inbox(&self) -> *mut Node<T> {
+        // Ordering: Acquire receives the pushed nodes. Release pairs with `is_empty`: a thread that
+        // sees the inbox empty because of this also sees the outbox taken before.
+        reverse(self.inbox.swap(ptr::null_mut(), Ordering::AcqRel))
     }
 
     /// Whether there was no element at some moment during the call.
@@ -276,7 +289,9 @@ impl<'a, T> IntrusiveInjector<'a, T> {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         // The inbox first: elements go from there to the outbox, so in the other order we could
-        // miss one.
+        // miss one. The inbox may receive one before we look at the outbox. Even so there was a
+        // moment without any: the thread that took the last one from the outbox found the inbox
+        // empty before that.
         //
         // Ordering: Acquire keeps that order, and pairs with the swap of the inbox. Relaxed for
         // the outbox: a thread that takes leaves it non-null until the element is gone.

@@ -89,3 +89,28 @@ fn is_empty_sees_an_element_on_its_way() {
         assert_eq!((first, second), (Some(0), Some(1)));
     });
 }
+
+/// Checks that `is_empty` does not miss both of two elements, of which the second is pushed before the
+/// first is stolen.
+#[test]
+fn a_queue_that_is_never_empty_does_not_look_empty() {
+    model(|| {
+        let queue = Arc::new(Queue::new());
+        (0..2).for_each(|value| push(&queue, value));
+        assert_eq!(steal(&queue), Some(0));
+        let other = {
+            let queue = queue.clone();
+            thread::spawn(move || {
+                push(&queue, 2);
+                assert_eq!(steal(&queue), Some(1));
+            })
+        };
+        let observer = {
+            let queue = queue.clone();
+            thread::spawn(move || assert!(!queue.is_empty()))
+        };
+        observer.join().unwrap();
+        other.join().unwrap();
+        assert_eq!(steal(&queue), Some(2));
+    });
+}
