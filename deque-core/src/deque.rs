@@ -300,9 +300,12 @@ impl<T: Element, S: Storage<T>> Deque<T, S> {
     /// loads.
     #[inline]
     fn len_between_looks(&self) -> usize {
+        // Ordering: Acquire pairs with `AtomicTop::claim`: `bottom` is at least what that thread
+        // saw. With less it could be an older one, and a steal from a biased deque would find it
+        // empty although another element came before the last one was taken.
+        let top = self.top.load(Ordering::Acquire);
         // Ordering: Relaxed. An element that is there throughout is always between the two
-        // positions, whichever is read first; a caller that must see a certain push fences before.
-        let top = self.top.load(Ordering::Relaxed);
+        // positions; a caller that must see a certain push fences before.
         let bottom = self.bottom.load(Ordering::Relaxed);
         top.position().count_to(bottom)
     }

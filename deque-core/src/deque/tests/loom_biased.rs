@@ -377,3 +377,24 @@ fn a_fast_push_against_a_sleeper_with_a_process_fence() {
         );
     });
 }
+
+/// Checks that a thief does not miss both of two elements, of which the second is pushed before the
+/// first is stolen.
+#[test]
+fn a_biased_deque_that_is_never_empty_does_not_look_empty() {
+    ::loom::model(|| {
+        let deque = Deque::fixed(Order::Lifo).with_process_fence::<Refusal>();
+        let deque: Arc<Biased> = Arc::new(deque);
+        let worker = deque.worker().unwrap();
+        worker.try_push(0).unwrap();
+        worker.bias_now();
+        let thief = {
+            let deque = deque.clone();
+            thread::spawn(move || assert!(!deque.stealer().steal().is_empty()))
+        };
+        worker.try_push(1).unwrap();
+        worker.end_bias();
+        let _ = deque.stealer().steal();
+        thief.join().unwrap();
+    });
+}
