@@ -24,7 +24,8 @@ impl<P: Platform> Registry<P> {
     }
 
     /// Whether no worker has begun with a job, which [`waiting_job`](Self::waiting_job) of this
-    /// registry has returned. The answer may be out of date on return.
+    /// registry has returned. The answer may be out of date on return. It is also true if a worker
+    /// whose deque is biased has taken the job itself, and has pushed another one at its position.
     ///
     /// A job is known by its worker's number and its position on that worker's deque. For a job of
     /// another registry the answer is about whatever job has the same place here.

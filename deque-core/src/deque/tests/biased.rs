@@ -364,3 +364,27 @@ fn an_answered_revocation_is_cheap() {
         assert!(is_biased(&deque));
     }
 }
+
+/// A biased owner that takes the last element moves nothing that other threads could tell it from.
+#[test]
+fn a_biased_owner_may_replace_the_oldest_element_at_its_position() {
+    counted_fence!(2);
+    let deque = Deque::fixed(Order::Lifo).with_process_fence::<Fence>();
+    let worker = deque.worker().unwrap();
+    worker.try_push(0).unwrap();
+    let oldest = deque.oldest();
+    assert_eq!(worker.pop(), Some(0));
+    worker.try_push(1).unwrap();
+    assert_ne!(deque.oldest(), oldest, "fenced");
+
+    two_elements_more(&worker);
+    push_and_pop(&worker, 5);
+    assert!(is_biased(&deque));
+    while worker.pop().is_some() {}
+    worker.try_push(2).unwrap();
+    let oldest = deque.oldest();
+    assert_eq!(worker.pop(), Some(2));
+    worker.try_push(3).unwrap();
+    assert!(is_biased(&deque));
+    assert_eq!(deque.oldest(), oldest);
+}
