@@ -90,6 +90,9 @@ pub struct OpenOptions {
     read: bool,
     write: bool,
     append: bool,
+    truncate: bool,
+    create: bool,
+    create_new: bool,
     flags: c_int,
     mode: u32,
 }
@@ -102,6 +105,9 @@ impl OpenOptions {
             read: false,
             write: false,
             append: false,
+            truncate: false,
+            create: false,
+            create_new: false,
             flags: 0,
             mode: 0o666,
         }
@@ -128,28 +134,34 @@ impl OpenOptions {
         self
     }
 
-    /// Sets whether the file loses its contents.
+    /// Sets whether the file loses its contents. It must be writable then, and not by `append`.
     #[must_use]
-    pub const fn truncate(self, truncate: bool) -> Self {
-        self.flag(libc::O_TRUNC, truncate)
+    pub const fn truncate(mut self, truncate: bool) -> Self {
+        self.truncate = truncate;
+        self
     }
 
-    /// Sets whether the file is created if there is none.
+    /// Sets whether the file is created if there is none. It must be writable then.
     #[must_use]
-    pub const fn create(self, create: bool) -> Self {
-        self.flag(libc::O_CREAT, create)
+    pub const fn create(mut self, create: bool) -> Self {
+        self.create = create;
+        self
     }
 
-    /// Sets whether the file is created, and must not exist before.
+    /// Sets whether the file is created, and must not exist before, whatever
+    /// [`create`](Self::create) and [`truncate`](Self::truncate) say. It must be writable then.
     #[must_use]
-    pub const fn create_new(self, create_new: bool) -> Self {
-        self.flag(libc::O_CREAT | libc::O_EXCL, create_new)
+    pub const fn create_new(mut self, create_new: bool) -> Self {
+        self.create_new = create_new;
+        self
     }
 
-    /// Sets flags of the system, such as `O_DIRECT`, beside those that the other options set.
+    /// Sets flags of the system, such as `O_DIRECT`, beside those that the other options set. Flags
+    /// that say whether the file can be read or written have no effect.
     #[must_use]
-    pub const fn custom_flags(self, flags: c_int) -> Self {
-        self.flag(flags, true)
+    pub const fn custom_flags(mut self, flags: c_int) -> Self {
+        self.flags |= flags & !libc::O_ACCMODE;
+        self
     }
 
     /// Sets the mode of a file that is created, less the process' mask.
@@ -159,19 +171,12 @@ impl OpenOptions {
         self
     }
 
-    const fn flag(mut self, flag: c_int, is_set: bool) -> Self {
-        if is_set {
-            self.flags |= flag;
-        } else {
-            self.flags &= !flag;
-        }
-        self
-    }
-
     /// Returns the flags and the mode for the system call.
     ///
     /// # Errors
-    /// `EINVAL` if the file could be neither read nor written.
+    /// `EINVAL` if the file could be neither read nor written, and where the standard library
+    /// refuses the options: to create or truncate a file that cannot be written, or to truncate one
+    /// that each write appends to.
     pub(super) fn system(&self) -> Result<(c_int, u32), i32> {
         let access = match (self.read, self.write || self.append) {
             (true, false) => libc::O_RDONLY,
@@ -179,8 +184,22 @@ impl OpenOptions {
             (true, true) => libc::O_RDWR,
             (false, false) => return Err(libc::EINVAL),
         };
+        let is_changed = self.truncate || self.create || self.create_new;
+        if is_changed && access == libc::O_RDONLY
+            || self.truncate && self.append && !self.create_new
+        {
+            return Err(libc::EINVAL);
+        }
+        let creation = match (self.create, self.truncate, self.create_new) {
+            (_, _, true) => libc::O_CREAT | libc::O_EXCL,
+            (true, true, false) => libc::O_CREAT | libc::O_TRUNC,
+            (true, false, false) => libc::O_CREAT,
+            (false, true, false) => libc::O_TRUNC,
+            (false, false, false) => 0,
+        };
         let append = if self.append { libc::O_APPEND } else { 0 };
-        Ok((self.flags | access | append | libc::O_CLOEXEC, self.mode))
+        let flags = self.flags | access | creation | append | libc::O_CLOEXEC;
+        Ok((flags, self.mode))
     }
 }
 

@@ -1,6 +1,9 @@
 //! Reads and writes of files and pipes, and their errors.
 
-use std::io::{ErrorKind, Write as _};
+use std::{
+    fs,
+    io::{ErrorKind, Write as _},
+};
 
 use pool_io::{self as io, IoBackend, OpenOptions};
 
@@ -135,4 +138,32 @@ pub(crate) fn bad_input(backend: IoBackend, name: &str) {
         assert_eq!(error.error.raw_os_error(), Some(libc::ESPIPE));
         assert_eq!(error.buffer, [1; 4]);
     });
+}
+
+pub(crate) fn options_open_as_those_of_std_do(backend: IoBackend, name: &str) {
+    const OPTIONS: u32 = 6;
+    let pool = pool(backend, 1);
+    let path = TempFile::new(name);
+    for (bits, exists) in (0..1 << OPTIONS).flat_map(|bits| [(bits, false), (bits, true)]) {
+        let bit = |number: u32| (bits >> number) & 1 == 1;
+        let mut theirs = fs::OpenOptions::new();
+        theirs.read(bit(0)).write(bit(1)).append(bit(2));
+        theirs.truncate(bit(3)).create(bit(4)).create_new(bit(5));
+        let ours = OpenOptions::new().read(bit(0)).write(bit(1)).append(bit(2));
+        let ours = ours.truncate(bit(3)).create(bit(4)).create_new(bit(5));
+        let set_up = || match exists {
+            true => fs::write(&path.0, b"text").unwrap(),
+            false => _ = fs::remove_file(&path.0),
+        };
+        let outcome = |opened: std::io::Result<()>| {
+            let length = fs::metadata(&path.0).ok().map(|file| file.len());
+            // The standard library has errors without a number.
+            (opened.map_err(|error| error.kind()), length)
+        };
+        set_up();
+        let expected = outcome(theirs.open(&path.0).map(drop));
+        set_up();
+        let opened = outcome(pool.install(|| io::open(&path.0, &ours).wait()).map(drop));
+        assert_eq!(opened, expected, "{ours:?}, exists: {exists}");
+    }
 }
