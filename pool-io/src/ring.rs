@@ -3,6 +3,7 @@
 
 use std::{
     io,
+    mem::ManuallyDrop,
     os::fd::AsRawFd,
     process,
     sync::{
@@ -56,7 +57,8 @@ const GETEVENTS: u32 = io_uring::EnterFlags::GETEVENTS.bits();
 /// Completions are taken by the thread that holds [`reaping`](Self::reaping); submissions are made
 /// under a mutex, so that any thread may cancel.
 pub(crate) struct Ring {
-    ring: IoUring,
+    /// Dropped only in the process that has created it.
+    ring: ManuallyDrop<IoUring>,
     process: u32,
     reaping: ReapLock,
     /// Entries that the kernel has not taken yet. Locked around each use of its queue.
@@ -98,14 +100,15 @@ impl Ring {
             return Err(io::Error::from_raw_os_error(libc::ENOSYS));
         }
         ring.submitter().register_eventfd(event.raw())?;
+        let hint = HintPipe::new()?;
         Ok(Self {
-            ring,
+            ring: ManuallyDrop::new(ring),
             process: process::id(),
             reaping: ReapLock::new(),
             submission: Mutex::default(),
             is_refused: AtomicBool::new(false),
             in_flight: AtomicUsize::new(0),
-            hint: HintPipe::new()?,
+            hint,
             #[cfg(test)]
             refusals: AtomicUsize::new(0),
             #[cfg(test)]
@@ -161,14 +164,20 @@ impl Ring {
         None
     }
 
+    /// Whether this process has created the ring. A child of it does not have the memory of the
+    /// ring.
+    fn is_here(&self) -> bool {
+        self.process == process::id()
+    }
+
     /// Asks the kernel to end an operation early, or all of them. Does nothing in a child of the
-    /// process, which does not have the memory of the ring.
+    /// process.
     pub(super) fn cancel(&self, operation: Option<&Arc<Operation>>) {
         let which = match operation {
             Some(operation) => CancelBuilder::user_data(Arc::as_ptr(operation).addr() as u64),
             None => CancelBuilder::any(),
         };
-        if self.process != process::id() {
+        if !self.is_here() {
             return;
         }
         let mut submission = lock(&self.submission);
@@ -424,11 +433,9 @@ impl Ring {
     pub(super) fn hint_pipe(&self) -> &HintPipe {
         &self.hint
     }
-}
 
-/// What the kernel has in flight refers to the buffer of the hint, so the ring waits for it.
-impl Drop for Ring {
-    fn drop(&mut self) {
+    /// What the kernel has in flight refers to the buffer of the hint, so the ring waits for it.
+    fn end_hints(&mut self) {
         let mut completed = Vec::new();
         self.collect(&mut completed);
         while self.hint.is_in_flight() {
@@ -448,5 +455,17 @@ impl Drop for Ring {
             self.collect(&mut completed);
         }
         debug_assert!(completed.is_empty(), "the completer waits for operations");
+    }
+}
+
+impl Drop for Ring {
+    fn drop(&mut self) {
+        // In a child, other memory may be where the ring was, and a thread of the parent may hold
+        // the lock. The copy is kept, as the child keeps all of a pool that it did not build.
+        if self.is_here() {
+            self.end_hints();
+            // SAFETY: this is the only drop of it, and it is not used any more.
+            unsafe { ManuallyDrop::drop(&mut self.ring) };
+        }
     }
 }

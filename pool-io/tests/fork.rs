@@ -6,6 +6,8 @@
 #[allow(dead_code, reason = "another crate's tests use the rest")]
 mod support;
 
+use std::time::Duration;
+
 use pool_io::{File, IoBackend, OpenOptions, ThreadPoolBuilderExt as _};
 use pool_std::ThreadPoolBuilder;
 use support::{alone, in_child};
@@ -54,5 +56,27 @@ fn a_child_has_rings_of_its_own() {
         }
         assert!(reads());
         in_child(reads);
+    });
+}
+
+/// The threads of the pool are gone, so the child may have its last reference.
+#[test]
+fn a_child_drops_a_pool_that_has_ended() {
+    alone(|| {
+        for backend in [IoBackend::Ring, IoBackend::HelperThreads] {
+            let build = || ThreadPoolBuilder::new().num_threads(2).io(backend);
+            let Ok(pool) = build().build() else { continue };
+            assert!(pool.install(reads));
+            let mut handle = Some(pool.handle());
+            pool.shutdown_timeout(Duration::MAX).unwrap();
+            drop(pool);
+            // A thread of the pool may drop its reference a moment later.
+            for _ in 0..20 {
+                in_child(|| {
+                    drop(handle.take());
+                    reads()
+                });
+            }
+        }
     });
 }
