@@ -4,6 +4,7 @@
 use std::{
     io,
     mem::ManuallyDrop,
+    ops::RangeInclusive,
     os::fd::AsRawFd,
     process,
     sync::{
@@ -48,6 +49,20 @@ const COMPLETIONS: u32 = 1024;
 
 /// For how many milliseconds a worker sleeps beside a ring that the kernel has closed to it.
 const SLEEP_BESIDE: libc::c_int = 10;
+
+/// Numbers by which the kernel tells itself that a signal has interrupted a call, and how to begin it
+/// again. A system call does not return them, but an entry of a ring may: an `open` that waits in a
+/// thread of the kernel, which ends.
+const RESTARTS: RangeInclusive<i32> = 512..=516;
+
+/// Returns the error number that a system call would return.
+fn error_of(number: i32) -> i32 {
+    if RESTARTS.contains(&number) {
+        libc::EINTR
+    } else {
+        number
+    }
+}
 
 /// Lets the kernel put completions into the queue, or wait for some.
 const GETEVENTS: u32 = io_uring::EnterFlags::GETEVENTS.bits();
@@ -331,7 +346,7 @@ impl Ring {
                     // SAFETY: the address stands for the reference that `submit` gave away; by
                     // obligation 1 it is taken once.
                     operation: unsafe { Arc::from_raw(address) },
-                    result: usize::try_from(result).map_err(|_| -result),
+                    result: usize::try_from(result).map_err(|_| error_of(-result)),
                 })
             }
         }

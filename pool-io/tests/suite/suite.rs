@@ -31,6 +31,7 @@ macro_rules! suite {
             ends: a_dropped_handle_keeps_file_and_buffer a_silent_pipe_can_be_cancelled
                 a_cancel_after_the_end_changes_nothing shutdown_cancels_what_is_in_flight
                 threads_outside_may_end_before_their_operations
+                an_open_that_waits_can_be_cancelled
                 a_handle_keeps_no_descriptor_of_its_pool;
             limits: many_operations more_streams_than_threads
                 descriptors_that_do_not_block_are_waited_for signals_are_no_errors

@@ -1,7 +1,9 @@
 //! Operations that are dropped, cancelled or outlived.
 
 use std::{
+    fs,
     io::Write as _,
+    os::fd::AsRawFd as _,
     pin::pin,
     sync::{Arc, Mutex},
     task::{Context, Waker},
@@ -115,6 +117,37 @@ pub(crate) fn threads_outside_may_end_before_their_operations(backend: IoBackend
     assert_eq!(read.wait().unwrap().data(), b"abc");
     assert!(open.wait().is_ok());
     drop(adopted);
+}
+
+/// The `open` of a file waits until another descriptor gives its lease up. A ring waits by a thread
+/// of the kernel, which can be interrupted.
+pub(crate) fn an_open_that_waits_can_be_cancelled(backend: IoBackend, name: &str) {
+    if backend == IoBackend::HelperThreads {
+        // Nothing ends the call of a thread.
+        return;
+    }
+    in_child(name, || {
+        let path = TempFile::with(name, b"text");
+        let leased = fs::OpenOptions::new().write(true).open(&path.0).unwrap();
+        // SAFETY: The calls take numbers only. The holder of a lease gets a signal, which is ignored.
+        unsafe {
+            assert_ne!(libc::signal(libc::SIGIO, libc::SIG_IGN), libc::SIG_ERR);
+            let leased = leased.as_raw_fd();
+            if libc::fcntl(leased, libc::F_SETLEASE, libc::F_WRLCK) != 0 {
+                eprintln!("this file system has no leases");
+                return;
+            }
+        }
+        let pool = pool(backend, 1);
+        let read = OpenOptions::new().read(true);
+        let open = pool.install(|| io::open(&path.0, &read));
+        // Whether it waits already or not.
+        (0..100).for_each(|_| thread::yield_now());
+        open.cancel();
+        assert_eq!(raw_error(open.wait()), libc::ECANCELED);
+        drop(leased);
+        assert!(pool.install(|| io::open(&path.0, &read).wait()).is_ok());
+    });
 }
 
 pub(crate) fn a_handle_keeps_no_descriptor_of_its_pool(backend: IoBackend, name: &str) {
