@@ -19,6 +19,8 @@ pub(crate) enum Call {
         path: *const c_char,
         flags: c_int,
         mode: u32,
+        /// Whether a ring may wait for another process. A thread does.
+        may_wait: bool,
     },
     Transfer {
         direction: Direction,
@@ -85,9 +87,9 @@ impl Call {
         // SAFETY: by obligation 1.
         let result = unsafe {
             match self {
-                Self::Open { path, flags, mode } => {
-                    libc::openat(libc::AT_FDCWD, path, flags, mode) as isize
-                }
+                Self::Open {
+                    path, flags, mode, ..
+                } => libc::openat(libc::AT_FDCWD, path, flags, mode) as isize,
                 Self::Transfer {
                     is_stream: true, ..
                 } => match self.execute_at_once() {

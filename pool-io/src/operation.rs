@@ -208,6 +208,8 @@ impl Operation {
                 state.is_polling = true;
                 return Next::Again;
             }
+            // Another process has a lease of the file, which it has some time to give up.
+            Err(libc::EAGAIN) if state.request.wait_to_open() => return Next::Again,
             Err(_) => {}
         }
         let error = match result {

@@ -2,9 +2,9 @@
 
 use std::{
     ffi::CString,
-    io,
+    io, mem,
     os::{
-        fd::{FromRawFd, OwnedFd, RawFd},
+        fd::{AsFd as _, FromRawFd, OwnedFd, RawFd},
         unix::ffi::OsStrExt,
     },
     path::Path,
@@ -15,6 +15,7 @@ use libc::c_int;
 use crate::{
     call::{Call, Direction, Memory},
     file::{File, OpenOptions},
+    system,
 };
 
 /// What an operation is to do, and what it owns for that.
@@ -23,6 +24,8 @@ pub(super) enum Request {
         path: CString,
         flags: c_int,
         mode: u32,
+        /// Whether a ring may wait for another process. At first it may not.
+        may_wait: bool,
         /// The result, which is closed if the caller does not want it any more.
         opened: Option<io::Result<File>>,
     },
@@ -50,6 +53,7 @@ impl Request {
                 path,
                 flags,
                 mode,
+                may_wait: false,
                 opened: None,
             },
             Err(error) => Self::Invalid {
@@ -99,11 +103,16 @@ impl Request {
     pub(super) fn call(&mut self, progress: usize) -> Result<Call, i32> {
         Ok(match self {
             Self::Open {
-                path, flags, mode, ..
+                path,
+                flags,
+                mode,
+                may_wait,
+                ..
             } => Call::Open {
                 path: path.as_ptr(),
                 flags: *flags,
                 mode: *mode,
+                may_wait: *may_wait,
             },
             Self::Transfer {
                 direction,
@@ -148,6 +157,17 @@ impl Request {
         matches!(self, Self::Transfer { file, .. } if file.is_stream())
     }
 
+    /// Lets a ring wait in an `open` that has failed because it would wait. Returns false if it has
+    /// waited already, or the caller does not want that.
+    pub(super) fn wait_to_open(&mut self) -> bool {
+        match self {
+            Self::Open {
+                flags, may_wait, ..
+            } => *flags & libc::O_NONBLOCK == 0 && !mem::replace(may_wait, true),
+            _ => false,
+        }
+    }
+
     /// Whether this transfers nothing, for which the system has nothing to wait for.
     pub(super) fn is_empty(&self) -> bool {
         matches!(self, Self::Transfer { buffer, .. } if buffer.is_empty())
@@ -173,11 +193,15 @@ impl Request {
 
     /// Takes possession of what the call has returned.
     pub(super) fn keep(&mut self, result: usize) {
-        if let Self::Open { opened, .. } = self {
+        if let Self::Open { flags, opened, .. } = self {
             let descriptor = RawFd::try_from(result).expect("the system returns a descriptor");
             // SAFETY: the system has just made it for this operation, which asks once.
             let descriptor = unsafe { OwnedFd::from_raw_fd(descriptor) };
-            *opened = Some(File::new(descriptor));
+            let is_set = *flags & libc::O_NONBLOCK != 0 || system::let_wait(descriptor.as_fd());
+            *opened = Some(match is_set {
+                true => File::new(descriptor),
+                false => Err(io::Error::last_os_error()),
+            });
         }
     }
 

@@ -34,6 +34,19 @@ pub(super) fn is_stream(descriptor: BorrowedFd<'_>) -> io::Result<bool> {
     Ok(![libc::S_IFREG, libc::S_IFBLK, libc::S_IFDIR].contains(&kind))
 }
 
+/// Lets reads and writes of a descriptor wait, if its `open` was not to. Returns whether the system
+/// has done that.
+pub(super) fn let_wait(descriptor: BorrowedFd<'_>) -> bool {
+    let descriptor = descriptor.as_raw_fd();
+    // SAFETY: the calls take numbers only.
+    unsafe {
+        let flags = libc::fcntl(descriptor, libc::F_GETFL);
+        flags >= 0
+            && (flags & libc::O_NONBLOCK == 0
+                || libc::fcntl(descriptor, libc::F_SETFL, flags & !libc::O_NONBLOCK) == 0)
+    }
+}
+
 /// A counter in the kernel that one thread waits for and others increase.
 pub(super) struct EventCounter(OwnedFd);
 

@@ -22,10 +22,20 @@ pub(super) fn cancel(which: CancelBuilder) -> Entry {
 /// Returns the entry for a call.
 pub(super) fn entry(call: Call) -> Entry {
     match call {
-        Call::Open { path, flags, mode } => opcode::OpenAt::new(Fd(libc::AT_FDCWD), path)
-            .flags(flags)
-            .mode(mode)
-            .build(),
+        Call::Open {
+            path,
+            flags,
+            mode,
+            may_wait,
+        } => {
+            // A thread of the kernel that waits for the other end of a FIFO delays what else needs
+            // one, and the end of the thread that has submitted this, which no cancel reaches then.
+            let wait = if may_wait { 0 } else { libc::O_NONBLOCK };
+            opcode::OpenAt::new(Fd(libc::AT_FDCWD), path)
+                .flags(flags | wait)
+                .mode(mode)
+                .build()
+        }
         Call::Transfer {
             direction,
             descriptor,

@@ -4,6 +4,7 @@ use std::{
     ffi::CString,
     fs,
     io::{Write as _, pipe},
+    os::fd::{AsFd as _, AsRawFd as _},
     sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst},
     thread::{self},
 };
@@ -78,8 +79,6 @@ pub(crate) fn more_streams_than_threads(backend: IoBackend, _name: &str) {
 }
 
 pub(crate) fn descriptors_that_do_not_block_are_waited_for(backend: IoBackend, _name: &str) {
-    use std::os::fd::AsRawFd;
-
     let (reader, mut writer) = pipe().unwrap();
     // SAFETY: The call takes numbers only.
     let result = unsafe { libc::fcntl(reader.as_raw_fd(), libc::F_SETFL, libc::O_NONBLOCK) };
@@ -242,6 +241,32 @@ pub(crate) fn fifos_that_are_opened_stall_no_other_operation(backend: IoBackend,
             drop(writer);
         }
     });
+}
+
+/// Whether the kernel knows the path, or does such an `open` always on a thread of its own.
+pub(crate) fn a_ring_waits_for_no_fifo(backend: IoBackend, name: &str) {
+    const FIFOS: usize = 20;
+    if backend == IoBackend::HelperThreads {
+        // They wait, see above.
+        return;
+    }
+    let pool = pool(backend, 1);
+    let write = OpenOptions::new().write(true);
+    for number in 0..FIFOS {
+        let path = fifo(&format!("{name}-{number}"));
+        for options in [write, write.create(true), write.truncate(true)] {
+            let open = pool.install(|| io::open(&path.0, &options).wait());
+            assert_eq!(open.unwrap_err().raw_os_error(), Some(libc::ENXIO));
+        }
+        let read = OpenOptions::new().read(true);
+        for (options, is_set) in [(read, false), (read.custom_flags(libc::O_NONBLOCK), true)] {
+            let reader = pool.install(|| io::open(&path.0, &options).wait()).unwrap();
+            // SAFETY: The call takes numbers only.
+            let flags = unsafe { libc::fcntl(reader.as_fd().as_raw_fd(), libc::F_GETFL) };
+            assert_eq!(flags & libc::O_NONBLOCK != 0, is_set);
+        }
+    }
+    pool.shutdown().unwrap();
 }
 
 fn fifo(name: &str) -> TempFile {
