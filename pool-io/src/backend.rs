@@ -153,8 +153,9 @@ impl Backend {
     fn submit(&self, pool: Pool<'_>, operation: Arc<Operation>) {
         match self {
             Self::Helpers(helpers) => {
-                operation.poll_first();
-                helpers.submit(operation);
+                if !operation.try_stream_or_poll() {
+                    helpers.submit(operation);
+                }
             }
             Self::Ring(rings) => {
                 rings.submit(pool.current_worker(), operation);

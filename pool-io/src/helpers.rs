@@ -5,6 +5,8 @@
 //! | helpers, a few | take operations from one queue, and make their calls, which may block for as long as a disk needs |
 //! | the poller | holds the transfers of streams, which may wait without limit, until `poll` says that they are ready; then it queues them. Starts another helper when all of them are blocked for long, see [`growth`] |
 //!
+//! A transfer of a stream that need not wait is made by the thread that begins it.
+//!
 //! So a read of a silent pipe occupies no helper, and can be cancelled, as long as the system can
 //! refuse to wait (`RWF_NOWAIT`). On a kernel that cannot, a stream with two readers may make a
 //! helper wait: both see it ready, and one of them takes the bytes. The `open` of a FIFO makes a

@@ -138,10 +138,29 @@ impl Operation {
         }
     }
 
-    /// Notes whether the operation begins with a wait until the transfer would not block.
-    pub(super) fn poll_first(&self) {
+    /// Transfers what a stream takes or gives at once, and else notes that the operation begins with
+    /// a wait until the transfer would not block. Returns whether it has finished: that wait may not
+    /// end for what fails, such as a read of a pipe's writer.
+    pub(super) fn try_stream_or_poll(&self) -> bool {
         let mut state = lock(&self.state);
-        state.is_polling = state.request.is_of_stream() && !state.request.is_empty();
+        if !state.request.is_of_stream() || state.request.is_empty() {
+            return false;
+        }
+        let Ok(call) = state.request.call(0) else {
+            return false;
+        };
+        // SAFETY: 1. the request is borrowed under the lock; no backend has the operation yet.
+        match unsafe { call.execute_at_once() } {
+            // It would wait, or the system cannot tell.
+            Err(libc::EAGAIN | libc::EINTR | libc::EOPNOTSUPP | libc::ENOSYS) => {
+                state.is_polling = true;
+                false
+            }
+            result => {
+                state.result = Some(result);
+                true
+            }
+        }
     }
 
     /// Notes which ring has the operation from now on.

@@ -2,10 +2,14 @@
 
 use std::{
     fs,
-    io::{ErrorKind, Write as _},
+    io::{ErrorKind, Write as _, pipe},
+    os::{
+        linux::net::SocketAddrExt as _,
+        unix::net::{SocketAddr, UnixListener, UnixStream},
+    },
 };
 
-use pool_io::{self as io, IoBackend, OpenOptions};
+use pool_io::{self as io, File, IoBackend, OpenOptions};
 
 use crate::suite::{TempFile, pipe_to_read, pipe_to_write, pool, raw_error, start_read};
 
@@ -109,6 +113,30 @@ pub(crate) fn closed_pipe(backend: IoBackend, _name: &str) {
     assert!(written > 0 && written < 1 << 20);
     drop(reader);
     assert_eq!(raw_error(waits.wait()), libc::EPIPE);
+}
+
+/// What `poll` never reports, because there is nothing to wait for.
+pub(crate) fn streams_that_fail_do_not_wait(backend: IoBackend, name: &str) {
+    let pool = pool(backend, 1);
+    let (reader, writer) = pipe().unwrap();
+    let (reader, writer) = (File::new(reader).unwrap(), File::new(writer).unwrap());
+    let read = pool.install(|| io::read(&writer, vec![0; 4]).wait());
+    assert_eq!(raw_error(read), libc::EBADF);
+    let written = pool.install(|| io::write(&reader, vec![0; 4]).wait());
+    assert_eq!(raw_error(written), libc::EBADF);
+
+    let listener = UnixListener::bind_addr(&SocketAddr::from_abstract_name(name).unwrap());
+    let listener = File::new(listener.unwrap()).unwrap();
+    let read = pool.install(|| io::read(&listener, vec![0; 4]).wait());
+    assert_eq!(raw_error(read), libc::EINVAL);
+
+    // There is room, though less than what `poll` asks for.
+    let (here, _there) = UnixStream::pair().unwrap();
+    let here = File::new(here).unwrap();
+    for _ in 0..3 {
+        let written = pool.install(|| io::write(&here, vec![0; 40_000]).wait());
+        assert_eq!(written.unwrap().bytes, 40_000);
+    }
 }
 
 pub(crate) fn bad_input(backend: IoBackend, name: &str) {
