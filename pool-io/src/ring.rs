@@ -148,10 +148,22 @@ impl Ring {
             // that asks for that, or for no completion of its own, does nothing.
             opcode::Socket::CODE,
         ];
-        if needed.into_iter().all(|code| probe.is_supported(code)) {
-            Ok(())
-        } else {
-            Err(io::Error::from_raw_os_error(libc::ENOSYS))
+        if !needed.into_iter().all(|code| probe.is_supported(code)) {
+            return Err(io::Error::from_raw_os_error(libc::ENOSYS));
+        }
+        // A filter may allow all that was called until now.
+        match self.enter() {
+            Err(error) if error.raw_os_error().is_some_and(is_for_good) => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    /// Lets the kernel put completions into the queue that it has kept beside it.
+    fn enter(&self) -> io::Result<usize> {
+        // SAFETY: the call takes numbers only, and no argument.
+        unsafe {
+            let submitter = self.ring.submitter();
+            submitter.enter::<libc::sigset_t>(0, 0, GETEVENTS, None)
         }
     }
 
@@ -317,13 +329,10 @@ impl Ring {
             // The queue was full. A call lets the kernel put there what it has kept. An error comes
             // from a signal, or from a kernel that refuses such calls for good: then it
             // keeps the rest.
-            //
-            // SAFETY: the call takes numbers only, and no argument.
-            let entered = unsafe {
-                let submitter = self.ring.submitter();
-                submitter.enter::<libc::sigset_t>(0, 0, GETEVENTS, None)
-            };
-            if entered.is_err_and(|error| error.raw_os_error().is_some_and(is_for_good)) {
+            if self
+                .enter()
+                .is_err_and(|error| error.raw_os_error().is_some_and(is_for_good))
+            {
                 return;
             }
         }
@@ -401,12 +410,7 @@ impl Ring {
         } else if self.hint.is_unread() {
             // The token has come before the wait, and a hint with it. The call lets the kernel
             // complete the read.
-            //
-            // SAFETY: as above.
-            let _ = unsafe {
-                let submitter = self.ring.submitter();
-                submitter.enter::<libc::sigset_t>(0, 0, GETEVENTS, None)
-            };
+            let _ = self.enter();
         }
         self.collect(&mut completed);
         // SAFETY: as above.

@@ -91,6 +91,18 @@ mod refusals {
         );
     }
 
+    #[test]
+    fn a_filter_that_forbids_the_use_of_rings() {
+        expect_error(
+            "refusals::a_filter_that_forbids_the_use_of_rings",
+            Forbidden {
+                call: libc::SYS_io_uring_enter,
+                second_argument: None,
+                error: libc::EPERM,
+            },
+        );
+    }
+
     fn expect_error_of_registration(name: &str, registration: Option<u32>) {
         expect_error(
             name,
