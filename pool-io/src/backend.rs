@@ -185,7 +185,7 @@ impl WeakBackend {
         match self {
             Self::Helpers(helpers) => {
                 if let Some(helpers) = helpers.upgrade() {
-                    helpers.cancel();
+                    helpers.cancel(operation);
                 }
             }
             Self::Ring(rings) => {

@@ -14,7 +14,7 @@
 
 use std::{
     collections::VecDeque,
-    io, mem,
+    io, mem, process,
     sync::{Arc, Condvar, Mutex, PoisonError},
     time::Instant,
 };
@@ -42,6 +42,7 @@ pub(crate) struct Helpers {
     is_queued: Condvar,
     /// There is something for the poller.
     poke: EventCounter,
+    process: u32,
 }
 
 #[derive(Default)]
@@ -67,6 +68,7 @@ impl Helpers {
             state: Mutex::default(),
             is_queued: Condvar::new(),
             poke: EventCounter::new()?,
+            process: process::id(),
         }))
     }
 
@@ -115,9 +117,21 @@ impl Helpers {
         }
     }
 
-    /// Makes an operation that was cancelled end early, if the poller has it. A helper that has it
-    /// looks before its call.
-    pub(super) fn cancel(&self) {
+    /// Makes an operation that was cancelled end early, by the poller, unless a helper has begun it.
+    /// Does nothing in a child of the process, where a thread of the parent may hold the lock.
+    pub(super) fn cancel(&self, operation: &Arc<Operation>) {
+        if self.process != process::id() {
+            return;
+        }
+        let state = &mut *lock(&self.state);
+        let place = state
+            .queue
+            .iter()
+            .position(|queued| Arc::ptr_eq(queued, operation));
+        // All helpers may be blocked for long.
+        state
+            .to_poll
+            .extend(place.and_then(|place| state.queue.remove(place)));
         self.poke.increase();
     }
 

@@ -40,7 +40,8 @@ macro_rules! suite {
                 each_descriptor_that_is_refused_is_an_error_of_the_build
                 more_streams_than_the_process_may_open
                 an_operation_for_which_no_thread_is_left_fails
-                fifos_that_are_opened_stall_no_other_operation a_ring_waits_for_no_fifo;
+                fifos_that_are_opened_stall_no_other_operation a_ring_waits_for_no_fifo
+                what_waits_for_a_helper_can_be_cancelled;
         }
     };
     ($module:ident, $backend:expr; $($subject:ident: $($test:ident)*;)*) => {

@@ -243,6 +243,31 @@ pub(crate) fn fifos_that_are_opened_stall_no_other_operation(backend: IoBackend,
     });
 }
 
+/// No more helpers are added then, and none of them looks.
+pub(crate) fn what_waits_for_a_helper_can_be_cancelled(backend: IoBackend, name: &str) {
+    const MOST_HELPERS: usize = 64;
+    if backend == IoBackend::Ring {
+        return;
+    }
+    let pool = pool(backend, 1);
+    let path = fifo(name);
+    let options = OpenOptions::new().read(true);
+    let opens: Vec<_> = (0..=MOST_HELPERS)
+        .map(|_| pool.install(|| io::open(&path.0, &options)))
+        .collect();
+    let last = opens.last().unwrap();
+    last.cancel();
+    wait_for(|| last.is_finished());
+    // Ends the others, whenever they begin.
+    let _both = fs::OpenOptions::new()
+        .read(true)
+        .write(true)
+        .open(&path.0)
+        .unwrap();
+    let ended = opens.into_iter().map(|open| open.wait().is_ok());
+    assert_eq!(ended.filter(|&is_open| is_open).count(), MOST_HELPERS);
+}
+
 /// Whether the kernel knows the path, or does such an `open` always on a thread of its own.
 pub(crate) fn a_ring_waits_for_no_fifo(backend: IoBackend, name: &str) {
     const FIFOS: usize = 20;
