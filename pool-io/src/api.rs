@@ -78,7 +78,7 @@ pub fn write_at(file: &File, buffer: Vec<u8>, offset: u64) -> Completion<Transfe
 /// at most as many as the buffer is long.
 ///
 /// Waits until there is at least one byte; 0 bytes mean the end. With an empty buffer it does not
-/// wait.
+/// wait for a pipe or a socket.
 ///
 /// # Errors
 /// The completion returns the system's error, with the buffer.
@@ -101,7 +101,7 @@ pub fn read(file: &File, buffer: Vec<u8>) -> Completion<Transfer> {
 /// Writes a buffer to a pipe, a socket or a terminal, or to the current position of a file.
 ///
 /// Waits until there is room for at least one byte, and may write fewer bytes than the buffer has.
-/// With an empty buffer it does not wait.
+/// With an empty buffer it does not wait for a pipe or a socket.
 ///
 /// # Errors
 /// The completion returns the system's error, with the buffer; `EPIPE` if no reader is left.

@@ -196,7 +196,7 @@ impl<'p, D: Domain> Active<'_, 'p, D> {
     pub fn later(&self) -> Moment<'p> {
         // Ordering: as in `Progress::later`.
         full_fence();
-        // No other thread can have confirmed more than this one.
+        // Another thread may have confirmed one value more, and none that is further ahead.
         let value = next(next(self.thread.confirmed()));
         self.registration.progress.raise_target(value);
         self.registration.progress.moment(value)

@@ -126,7 +126,8 @@ impl<D: Domain> Progress<D> {
     ///
     /// # Safety
     /// 1. `value` came from [`Box::into_raw`] and is passed to this function once.
-    /// 2. A thread that begins to read after this call does not find it.
+    /// 2. A thread that begins to read when this call has begun does not find it: the call may free
+    ///    it.
     pub unsafe fn retire<T: Send + 'static>(&self, value: *mut Reclaimable<T>) {
         self.schedule(Retired(value));
     }
@@ -138,7 +139,8 @@ impl<D: Domain> ManagedThread<'_, D> {
     ///
     /// # Safety
     /// 1. `value` came from [`Box::into_raw`] and is passed to this function once.
-    /// 2. A thread that begins to read after this call does not find it.
+    /// 2. A thread that begins to read when this call has begun does not find it: the call may free
+    ///    it.
     pub unsafe fn retire<T: Send + 'static>(&mut self, value: *mut Reclaimable<T>) {
         self.schedule(Retired(value));
     }

@@ -19,8 +19,10 @@ mod tests;
 /// steal in an interrupt handler; the interrupted thread could be that other one.
 ///
 /// New nodes go on a Treiber stack, the inbox. A consumer that finds the outbox empty takes the
-/// whole inbox at once and reverses it. So no node is ever taken off the inbox alone, and neither
-/// the ABA problem nor a read of a freed node can occur.
+/// whole inbox at once and reverses it. So no node is ever taken off the inbox alone, and no freed
+/// node is read. A push may link to a node that was stolen, freed, and pushed again at the same
+/// address meanwhile; it is the newest one then, too. (To the letter of Rust's memory model, the
+/// link is a pointer to the freed one. [`push`](Self::push) cannot meet this.)
 ///
 /// # Examples
 /// ```

@@ -58,7 +58,7 @@ impl<T: Element> Growable<T> {
     /// Returns how many slots come after this many.
     ///
     /// # Panics
-    /// If there are more than positions, which only slots without memory can be.
+    /// If there are more than positions. On 64 bits only slots without memory can be so many.
     fn capacity_after(capacity: usize) -> usize {
         assert!(capacity < Position::MOST_ELEMENTS, "capacity overflow");
         (2 * capacity).max(Self::FIRST_CAPACITY)
