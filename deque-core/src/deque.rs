@@ -313,9 +313,9 @@ impl<T: Element, S: Storage<T>> Deque<T, S> {
     /// Returns where the oldest element is, if there is one. The answer may be out of date on
     /// return.
     ///
-    /// While the same position is returned, no thief has taken that element. Nor has the owner, unless
-    /// the deque is [biased](Self::with_process_fence): such an owner may pop the only element, and
-    /// push another one at the same position.
+    /// While the same position is returned, no thief has taken that element. Nor has the owner,
+    /// unless the deque is [biased](Self::with_process_fence): such an owner may pop the only
+    /// element, and push another one at the same position.
     ///
     /// # Examples
     /// ```

@@ -117,8 +117,9 @@ impl Helpers {
         }
     }
 
-    /// Makes an operation that was cancelled end early, by the poller, unless a helper has begun it.
-    /// Does nothing in a child of the process, where a thread of the parent may hold the lock.
+    /// Makes an operation that was cancelled end early, by the poller, unless a helper has begun
+    /// it. Does nothing in a child of the process, where a thread of the parent may hold the
+    /// lock.
     pub(super) fn cancel(&self, operation: &Arc<Operation>) {
         if self.process != process::id() {
             return;

@@ -138,9 +138,9 @@ impl Operation {
         }
     }
 
-    /// Transfers what a stream takes or gives at once, and else notes that the operation begins with
-    /// a wait until the transfer would not block. Returns whether it has finished: that wait may not
-    /// end for what fails, such as a read of a pipe's writer.
+    /// Transfers what a stream takes or gives at once, and else notes that the operation begins
+    /// with a wait until the transfer would not block. Returns whether it has finished: that
+    /// wait may not end for what fails, such as a read of a pipe's writer.
     pub(super) fn try_stream_or_poll(&self) -> bool {
         let mut state = lock(&self.state);
         if !state.request.is_of_stream() || state.request.is_empty() {

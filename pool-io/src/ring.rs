@@ -50,9 +50,9 @@ const COMPLETIONS: u32 = 1024;
 /// For how many milliseconds a worker sleeps beside a ring that the kernel has closed to it.
 const SLEEP_BESIDE: libc::c_int = 10;
 
-/// Numbers by which the kernel tells itself that a signal has interrupted a call, and how to begin it
-/// again. A system call does not return them, but an entry of a ring may: an `open` that waits in a
-/// thread of the kernel, which ends.
+/// Numbers by which the kernel tells itself that a signal has interrupted a call, and how to begin
+/// it again. A system call does not return them, but an entry of a ring may: an `open` that waits
+/// in a thread of the kernel, which ends.
 const RESTARTS: RangeInclusive<i32> = 512..=516;
 
 /// Returns the error number that a system call would return.

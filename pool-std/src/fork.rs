@@ -9,8 +9,8 @@
 //! - frames that the thread has left go on. If one of them must wait for a thread of the parent,
 //!   the process is [ended](abort_if_forked).
 //!
-//! Nothing of a pool of the parent is freed in a child as long as its threads have references, which
-//! stay. A pool whose threads had ended before the fork may be freed.
+//! Nothing of a pool of the parent is freed in a child as long as its threads have references,
+//! which stay. A pool whose threads had ended before the fork may be freed.
 //!
 //! # Why a handler, and not the process number
 //!

@@ -141,8 +141,8 @@ impl Batch {
 
 /// Operations that any thread adds to and that one thread takes out all at once.
 ///
-/// No thread takes a single operation. One that comes back at the same address, while another thread
-/// is about to link to it, is the newest one again.
+/// No thread takes a single operation. One that comes back at the same address, while another
+/// thread is about to link to it, is the newest one again.
 pub(crate) struct Stack {
     newest: AtomicPtr<Header>,
 }

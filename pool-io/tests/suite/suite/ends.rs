@@ -129,7 +129,8 @@ pub(crate) fn an_open_that_waits_can_be_cancelled(backend: IoBackend, name: &str
     in_child(name, || {
         let path = TempFile::with(name, b"text");
         let leased = fs::OpenOptions::new().write(true).open(&path.0).unwrap();
-        // SAFETY: The calls take numbers only. The holder of a lease gets a signal, which is ignored.
+        // SAFETY: The calls take numbers only. The holder of a lease gets a signal, which is
+        // ignored.
         unsafe {
             assert_ne!(libc::signal(libc::SIGIO, libc::SIG_IGN), libc::SIG_ERR);
             let leased = leased.as_raw_fd();

@@ -17,8 +17,8 @@ impl<S> ThreadPoolBuilder<S> {
     /// blocked. The pool still takes jobs, which sleeping workers run.
     ///
     /// A worker counts as active in [`block_in_place`](crate::block_in_place()), in
-    /// [`install`](crate::ThreadPool::install) of another pool, and while it waits for a future, for
-    /// what a [driver](crate::driver::wait) reports, or for thread progress. An
+    /// [`install`](crate::ThreadPool::install) of another pool, and while it waits for a future,
+    /// for what a [driver](crate::driver::wait) reports, or for thread progress. An
     /// [adopted](Self::use_current_thread) thread counts as active outside the waits of its pool.
     ///
     /// The closure runs on a thread of the pool, while the pool's accounting is locked. It should

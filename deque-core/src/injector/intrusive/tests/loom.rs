@@ -90,8 +90,8 @@ fn is_empty_sees_an_element_on_its_way() {
     });
 }
 
-/// Checks that `is_empty` does not miss both of two elements, of which the second is pushed before the
-/// first is stolen.
+/// Checks that `is_empty` does not miss both of two elements, of which the second is pushed before
+/// the first is stolen.
 #[test]
 fn a_queue_that_is_never_empty_does_not_look_empty() {
     model(|| {
