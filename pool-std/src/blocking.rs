@@ -123,9 +123,6 @@ fn mark(label: Cow<'static, str>) -> Result<Blocked, MarkError> {
 /// other tickets have had their effect.
 ///
 /// # Examples
-/// See [`mark_blocked`].
-///
-/// # Examples
 /// ```
 /// let pool = pool_std::ThreadPoolBuilder::new().num_threads(2).build()?;
 /// pool.install(|| {

@@ -28,7 +28,7 @@ impl fmt::Display for MarkError {
         f.write_str(match self {
             Self::NotAWorker => "the current thread is not a worker of a thread pool",
             Self::AlreadyBlocked => "the worker is already marked as blocked",
-            Self::NotBlocked => "the worker is not in the blocked section of this ticket",
+            Self::NotBlocked => "the worker is not blocked, or in another section",
             Self::InHandler => "a handler of a thread pool cannot mark or unmark workers",
         })
     }
