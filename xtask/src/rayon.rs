@@ -1,6 +1,5 @@
 //! Programs of rayon on our pool.
 
-mod browser;
 mod python;
 mod suite;
 mod surface;
@@ -14,10 +13,9 @@ use anyhow::{Result, bail};
 
 use crate::{command::Step, root, speaker::say};
 
-pub(crate) use browser::lane as browser;
 pub(crate) use suite::lane;
 pub(crate) use try_out::{Arguments, install_traced, run};
-pub(crate) use wasm::lane as wasm;
+pub(crate) use wasm::{browser, node as wasm};
 
 /// One of our drop-ins.
 struct DropIn {

@@ -1,43 +1,22 @@
-//! A program in a browser: rayon on the pool, and the pool itself, from the main thread, which must
-//! not wait, and from another one. Each check tells the page its name when it has passed.
+//! What each thread of a program can do with the global pool, through rayon and through pool-std.
 
 use std::{
-    panic,
+    hint::black_box,
     sync::atomic::{AtomicUsize, Ordering::SeqCst},
 };
 
 use rayon::prelude::*;
-use wasm_bindgen::prelude::*;
 
-pub use wasm_bindgen_rayon::init_thread_pool;
-
-#[wasm_bindgen]
-extern "C" {
-    /// Of the page and of its thread.
-    #[wasm_bindgen(js_name = tell)]
-    fn tell(text: &str);
-}
-
-#[wasm_bindgen(start)]
-fn start() {
-    panic::set_hook(Box::new(|panic| tell(&format!("error: {panic}"))));
-}
-
-#[wasm_bindgen]
-pub fn checks() {
-    let checks: [(&str, fn()); 6] = [
-        ("iterators on the global pool", iterators),
-        ("join, scope, spawn and broadcast", jobs),
-        ("long jobs, for which the thread waits", long_jobs),
-        ("handles", handles),
-        ("futures", futures),
-        ("isolated calls", isolated_calls),
-    ];
-    for (name, check) in checks {
-        check();
-        tell(name);
-    }
-}
+/// The checks, and what each is called.
+pub const CHECKS: [(&str, fn()); 7] = [
+    ("iterators on the global pool", iterators),
+    ("join, scope and broadcast", jobs),
+    ("spawned jobs", spawned_jobs),
+    ("long jobs, for which the thread waits", long_jobs),
+    ("handles", handles),
+    ("futures", futures),
+    ("isolated calls", isolated_calls),
+];
 
 fn iterators() {
     for _ in 0..20 {
@@ -52,42 +31,55 @@ fn iterators() {
         .collect();
     numbers.par_sort_unstable();
     assert!(numbers.is_sorted());
-}
-
-fn fib(n: u32) -> u32 {
-    if n < 2 {
-        return n;
-    }
-    let (first, second) = rayon::join(|| fib(n - 1), || fib(n - 2));
-    first + second
+    assert_eq!(
+        (0..10_000).into_par_iter().find_any(|&it| it == 9_999),
+        Some(9_999)
+    );
 }
 
 fn jobs() {
+    fn fib(n: u32) -> u32 {
+        if n < 2 {
+            return n;
+        }
+        let (first, second) = rayon::join(|| fib(n - 1), || fib(n - 2));
+        first + second
+    }
+
     assert_eq!(fib(20), 6_765);
     assert_eq!(rayon::current_num_threads(), rayon::broadcast(|_| ()).len());
-    // Memory of jobs, and their queues, are behind locks that all of them take.
     let scoped = AtomicUsize::new(0);
     rayon::scope(|scope| {
         for _ in 0..1_000 {
             scope.spawn(|scope| {
                 scope.spawn(|_| _ = scoped.fetch_add(1, SeqCst));
-                _ = scoped.fetch_add(1, SeqCst);
+                scoped.fetch_add(1, SeqCst);
             });
         }
     });
-    assert_eq!(scoped.into_inner(), 2_000);
-    let in_place = AtomicUsize::new(0);
     rayon::in_place_scope(|scope| {
         for _ in 0..1_000 {
-            scope.spawn(|scope| scope.spawn(|_| _ = in_place.fetch_add(1, SeqCst)));
+            scope.spawn(|scope| scope.spawn(|_| _ = scoped.fetch_add(1, SeqCst)));
         }
     });
-    assert_eq!(in_place.into_inner(), 1_000);
+    assert_eq!(scoped.into_inner(), 3_000);
+}
+
+fn spawned_jobs() {
+    static SPAWNED: AtomicUsize = AtomicUsize::new(0);
+
+    let before = SPAWNED.load(SeqCst);
+    for _ in 0..100 {
+        rayon::spawn(|| _ = SPAWNED.fetch_add(1, SeqCst));
+    }
+    while SPAWNED.load(SeqCst) < before + 100 {
+        std::thread::yield_now();
+    }
 }
 
 /// Works for some milliseconds.
 fn long() -> u32 {
-    (0..3_000_000_u32).fold(1, |sum, n| std::hint::black_box(sum.wrapping_mul(31) ^ n))
+    (0..3_000_000_u32).fold(1, |sum, n| black_box(sum.wrapping_mul(31) ^ n))
 }
 
 fn long_jobs() {
@@ -96,7 +88,7 @@ fn long_jobs() {
         assert_eq!(rayon::join(long, long), (expected, expected));
         let all = rayon::broadcast(|_| long());
         assert!(all.iter().all(|&one| one == expected));
-        // Without a lock of the standard library: this thread runs some of these jobs.
+        // Without a lock of the standard library, since this thread runs some of these jobs.
         let right = AtomicUsize::new(0);
         rayon::scope(|scope| {
             for _ in 0..8 {
@@ -114,7 +106,7 @@ fn handles() {
     let sum: u64 = jobs.into_iter().map(|job| job.join().unwrap()).sum();
     assert_eq!(sum, 328_350);
     for _ in 0..10 {
-        pool_std::spawn_handle(long).join().unwrap();
+        assert_eq!(pool_std::spawn_handle(long).join().unwrap(), long());
     }
 }
 

@@ -1,6 +1,6 @@
 // Runs the checks in this thread, which may be the main one of a page or that of a worker.
 
-import start, { initThreadPool, checks } from "./program/scratch.js";
+import start, { initThreadPool, run_checks } from "./program/scratch.js";
 
 const settings = new URL(globalThis.location).searchParams;
 if (settings.get("thread") === "worker" && globalThis.document) {
@@ -15,7 +15,7 @@ async function run() {
   try {
     await start();
     await initThreadPool(Number(settings.get("workers")));
-    checks();
+    run_checks();
     tell("end");
   } catch (error) {
     tell(`error: ${error.stack}`);

@@ -1,17 +1,16 @@
-//! rayon on our pool, and the pool itself, in a browser, also from its main thread, which must not
-//! wait.
+//! In a browser, also from its main thread, which must not wait.
 
 use std::fs;
 
 use anyhow::{Result, ensure};
 
-use super::RAYON;
-use crate::{command::Step, debian, published, root, rustup, speaker::say, target, tools::Tool};
+use super::WORKERS;
+use crate::{command::Step, debian, root, rustup, speaker::say, target, tools::Tool};
 
 /// Has threads only with a standard library that is built for them.
 const TARGET: &str = "wasm32-unknown-unknown";
 
-/// Makes what a page loads. Needs the version that the program is built with.
+/// Makes what a page loads. The program must be built with the same version.
 const WASM_BINDGEN: Tool = Tool {
     package: "wasm-bindgen-cli",
     program: "wasm-bindgen",
@@ -36,44 +35,30 @@ const FLAGS: [&str; 10] = [
 /// Which thread of the page calls the program.
 const THREADS: [&str; 2] = ["main", "worker"];
 
-/// How many workers the global pool has.
-const WORKERS: [&str; 3] = ["1", "2", "4"];
-
 /// Builds a page, and shows it in a browser. Returns the number of its checks.
 pub(crate) fn lane(_quick: bool) -> Result<u64> {
     rustup::need_nightly(&["rust-src"])?;
     debian::need("node", "nodejs")?;
     debian::need("chromium-headless-shell", "chromium-headless-shell")?;
-    let sources = root().join("compat/tests/browser");
     let directory = target::directory("browser");
-    let version = WASM_BINDGEN.version;
-    let pool = root().join("pool-std");
-    let lines = format!(
-        "[lib]\n\
-         crate-type = [\"cdylib\"]\n\
-         [dependencies]\n\
-         rayon = {{ version = \"1\", features = [\"web_spin_lock\"] }}\n\
-         pool-std = {{ path = '{}' }}\n\
-         wasm-bindgen = \"={version}\"\n\
-         wasm-bindgen-rayon = {{ version = \"1.3\", features = [\"no-bundler\"] }}\n",
-        pool.display()
+    let rayon = "{ version = \"1\", features = [\"web_spin_lock\"] }";
+    let rest = format!(
+        "wasm-bindgen = \"={}\"\n\
+         wasm-bindgen-rayon = {{ version = \"1.3\", features = [\"no-bundler\"] }}\n\
+         [lib]\n\
+         crate-type = [\"cdylib\"]\n",
+        WASM_BINDGEN.version
     );
-    published::write_package(&directory, &lines)?;
-    fs::copy(sources.join("program.rs"), directory.join("src/lib.rs"))?;
-    RAYON.assert_ours(&directory.join("Cargo.toml"))?;
-    Step::cargo(&["+nightly", "build", "--release", "--target", TARGET])
-        .args(["-Zbuild-std=std,panic_abort"])
-        .args(RAYON.patch())
-        .directory(&directory)
-        .env("RUSTFLAGS", FLAGS.join(" "))
-        .env("CARGO_TARGET_DIR", directory.join("target"))
-        .run()?;
+    super::write_package(&directory, "browser/program.rs", "lib.rs", rayon, &rest)?;
+    let cargo = ["+nightly", "build", "-Zbuild-std=std,panic_abort"];
+    super::build(&directory, &cargo, TARGET, &FLAGS.join(" "))?;
     let program = directory.join(format!("target/{TARGET}/release/scratch.wasm"));
     let page = directory.join("page");
     WASM_BINDGEN
         .step(&["--target", "web", "--out-dir"])?
         .args([page.join("program"), program])
         .run()?;
+    let sources = root().join("compat/tests/wasm/browser");
     for file in ["index.html", "page.mjs"] {
         fs::copy(sources.join(file), page.join(file))?;
     }
