@@ -29,7 +29,8 @@ server.listen(0, "127.0.0.1", () => {
   const options = ["--no-sandbox", "--disable-gpu", `--user-data-dir=${join(directory, "profile")}`];
   // Without a port it would print the page and end.
   const all = [...options, "--remote-debugging-port=0", page];
-  browser = spawn("chromium-headless-shell", all, { stdio: "ignore" });
+  // A group of its own, which ends as a whole.
+  browser = spawn("chromium-headless-shell", all, { stdio: "ignore", detached: true });
   browser.on("error", (error) => finish(String(error), 1));
   browser.on("exit", () => finish("the browser has ended", 1));
 });
@@ -75,6 +76,8 @@ function finish(why, code) {
     console.error(why);
   }
   browser?.removeAllListeners();
-  browser?.kill("SIGKILL");
+  if (browser?.pid) {
+    process.kill(-browser.pid, "SIGKILL");
+  }
   process.exit(code);
 }
