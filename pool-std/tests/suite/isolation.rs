@@ -33,7 +33,7 @@ use pool_std::{
 /// How long a thief gives a foreign job to begin on the worker that waits.
 const CHANCE: Duration = Duration::from_millis(100);
 /// How long a program that should end may take.
-const LIMIT: Duration = Duration::from_secs(20);
+const LIMIT: Duration = Duration::from_secs(if cfg!(miri) { 120 } else { 20 });
 /// How long a program that hangs is watched.
 #[cfg(not(miri))]
 const HANGS: Duration = Duration::from_secs(3);
