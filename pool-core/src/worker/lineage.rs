@@ -286,7 +286,12 @@ impl<P: Platform> WorkerThread<P> {
     /// [can](Self::can_isolate).
     pub(crate) fn begin_isolated(&self, isolation: Isolation) -> Inner<'_, P> {
         let outer = self.shared().lineage().own();
-        Inner::begin(self, outer.theft, isolation.max(outer.isolation))
+        // What the job has pushed before the closure descends from the same theft.
+        let lineage = Lineage {
+            isolation: isolation.max(outer.isolation),
+            ..outer
+        };
+        Inner::begin(self, lineage, true)
     }
 
     /// Runs a closure that runs a job of another worker.
@@ -296,7 +301,14 @@ impl<P: Platform> WorkerThread<P> {
         isolation: Isolation,
         closure: impl FnOnce(),
     ) {
-        let _inner = Inner::begin(self, theft, isolation);
+        let outer = self.shared().lineage().own();
+        let lineage = Lineage {
+            theft,
+            begin: self.own().next_position(),
+            isolation,
+            ..outer
+        };
+        let _inner = Inner::begin(self, lineage, false);
         closure();
     }
 
@@ -328,11 +340,14 @@ pub(crate) struct Inner<'w, P: Platform> {
     outer: Lineage,
     outer_begin: Position,
     begin: Position,
+    /// Whether this is a closure of the outer job.
+    is_same_job: bool,
     _scopes: Reset<'w>,
 }
 
 impl<'w, P: Platform> Inner<'w, P> {
-    fn begin(worker: &'w WorkerThread<P>, theft: Option<Theft>, isolation: Isolation) -> Self {
+    /// The lineage has the position of the outer one from which jobs are isolated.
+    fn begin(worker: &'w WorkerThread<P>, lineage: Lineage, is_same_job: bool) -> Self {
         let published = worker.shared().lineage();
         let outer = published.own();
         let begin = worker.own().next_position();
@@ -343,16 +358,15 @@ impl<'w, P: Platform> Inner<'w, P> {
             _ => outer.isolated_from,
         };
         published.publish(Lineage {
-            theft,
-            begin,
-            isolation,
             isolated_from,
+            ..lineage
         });
         Self {
             worker,
             outer,
             outer_begin: worker.begin.replace(begin),
             begin,
+            is_same_job,
             _scopes: worker.open_scopes.hide(),
         }
     }
@@ -360,14 +374,18 @@ impl<'w, P: Platform> Inner<'w, P> {
 
 impl<P: Platform> Drop for Inner<'_, P> {
     fn drop(&mut self) {
+        let published = self.worker.shared().lineage();
         let end = self.worker.own().next_position();
         let mut outer = self.outer;
-        // Jobs that were pushed since are left, or were stolen, and are not of the outer job.
-        if end != self.begin {
+        if self.is_same_job {
+            // A job that ran in the closure may have left some.
+            outer.begin = published.own().begin;
+        } else if end != self.begin {
+            // Jobs that were pushed since are left, or were stolen, and are not of the outer job.
             outer.begin = end;
         }
         self.worker.begin.set(self.outer_begin);
         self.worker.lower_begin();
-        self.worker.shared().lineage().publish(outer);
+        published.publish(outer);
     }
 }

@@ -446,6 +446,21 @@ fn a_worker_that_sleeps_in_isolation_is_woken_for_a_job_of_its_subtree() {
     });
 }
 
+#[test]
+fn an_isolated_call_hides_no_job_from_a_worker_that_waits_for_its_caller() {
+    assert_ends("a half of a join", || {
+        let (sender, receiver) = mpsc::channel();
+        beside_a_sleeping_waiter(&pool(2), || {
+            let isolated = || {
+                // The other worker, which was woken for the half, finds it now, or not at all.
+                thread::sleep(CHANCE);
+                receiver.into_iter().next().unwrap();
+            };
+            join(|| isolate(isolated), || sender.send(()).unwrap());
+        });
+    });
+}
+
 // The worker that waits may run what the blocked one has queued.
 #[test]
 fn a_blocked_worker_whose_job_a_wait_in_isolation_runs_is_no_deadlock() {

@@ -71,3 +71,42 @@ fn jobs_that_a_thief_pushes_descend_from_what_it_has_stolen() {
     let next = thief.own().next_position();
     assert!(!waiter.is_descendant(on_thief(next), from), "it has ended");
 }
+
+/// Checks that an isolated call in a stolen job hides nothing that the job has pushed, and nothing
+/// that it pushes itself, and brings back nothing that a job has left below it.
+#[test]
+fn an_isolated_call_is_of_the_job_that_makes_it() {
+    let registry = registry::<Test>(2);
+    let [waiter, thief]: [WorkerThread<Test>; 2] = workers(&registry);
+    let jobs: [_; 3] =
+        core::array::from_fn(|_| StackJob::new(|_| (), BlockingLatch::<Test>::new()));
+    let push = |number: usize| {
+        let position = thief.own().next_position();
+        // SAFETY: 1. they stay longer than they are used; 2. none is run.
+        let job = unsafe { jobs[number].as_job_ref() };
+        thief.own().try_push(job).unwrap();
+        Theft {
+            victim: 1,
+            position,
+        }
+    };
+    let from = waiter.own().next_position();
+    let stolen = Theft {
+        victim: 0,
+        position: from,
+    };
+    thief.with_lineage(Some(stolen), Isolation::Subtree, || {
+        let first = push(0);
+        thief.isolate(Isolation::Subtree, || {
+            assert!(waiter.is_descendant(first, from), "it was there");
+            let second = push(1);
+            assert!(waiter.is_descendant(second, from));
+        });
+        assert!(waiter.is_descendant(first, from));
+        thief.isolate(Isolation::Subtree, || {
+            thief.with_lineage(None, Isolation::Subtree, || _ = push(2));
+            assert!(!waiter.is_descendant(first, from), "below a job that left one");
+        });
+        assert!(!waiter.is_descendant(first, from));
+    });
+}
