@@ -147,6 +147,60 @@ impl<P: Platform> Registry<P> {
         shared.lone_sleep().wake(self.parker(worker))
     }
 
+    /// Wakes the workers that sleep in isolated waits, and may run a job that is on a deque now. For
+    /// a platform that has made the number of workers [that make
+    /// progress](Platform::parallelism) greater, or that has seen a job wait.
+    ///
+    /// # Complexity
+    /// Follows a chain of thefts for each worker that has jobs, if any worker sleeps so.
+    pub fn wake_isolated_waiters(&self) {
+        // Ordering: pairs with the fence of a worker that sleeps in an isolated wait. If that one
+        // comes first, we see that it sleeps. If ours does, it sees the jobs. Nothing weaker orders
+        // what the caller has seen before our look.
+        fence(Ordering::SeqCst);
+        if self.lone_sleepers() == 0 {
+            return;
+        }
+        self.any_awake_deque(None, 0, |worker, deque| {
+            if !deque.is_empty()
+                && let Ok(worker) = self.worker(worker)
+            {
+                self.wake_awaiting(worker);
+            }
+            false
+        });
+    }
+
+    /// Wakes the workers that sleep while they wait, in isolation, for what this worker runs.
+    fn wake_awaiting(&self, worker: WorkerIndex) {
+        self.find_awaiting(worker, |waiter| {
+            self.wake_lone_sleeper(waiter);
+            // Go on with the next one.
+            false
+        });
+    }
+
+    /// Calls `holds` with each such worker, until it returns true. Returns whether it did.
+    fn find_awaiting(
+        &self,
+        worker: WorkerIndex,
+        mut holds: impl FnMut(WorkerIndex) -> bool,
+    ) -> bool {
+        let mut theft = self.workers()[worker.get()].lineage().theft();
+        // What others publish changes meanwhile, so the steps might go round in a circle.
+        for _ in 0..self.num_workers() {
+            let Some(victim) = theft.and_then(|it| self.worker(it.victim).ok()) else {
+                break;
+            };
+            let shared = &self.workers()[victim.get()];
+            if shared.lone_sleep().awaits_jobs() && holds(victim) {
+                return true;
+            }
+            theft = shared.lineage().theft();
+        }
+        false
+    }
+
     /// Tells a worker that [waits in isolation](crate::ScopeCore::isolated_waiter) for a scope,
     /// or will, that a job of the scope was queued where it
     /// [looks](crate::ScopeCore::complete_taking) during that wait. It does not overlook the
@@ -201,36 +255,18 @@ impl<P: Platform> WorkerThread<P> {
     /// For a poster that has executed a fence since it queued a job.
     #[inline]
     pub(crate) fn is_awaited_asleep(&self) -> bool {
-        self.registry().lone_sleepers() > 0 && self.find_awaiting(|_| true)
+        let registry = self.registry();
+        registry.lone_sleepers() > 0 && registry.find_awaiting(self.index(), |_| true)
     }
 
     /// Wakes the workers that sleep while they wait, in isolation, for what this worker runs. For a
     /// poster, as above.
     #[cold]
     pub(crate) fn wake_awaiting(&self) {
-        self.find_awaiting(|worker| {
-            self.registry().wake_lone_sleeper(worker);
-            // Go on with the next one.
-            false
-        });
-    }
-
-    /// Calls `holds` with each such worker, until it returns true. Returns whether it did.
-    fn find_awaiting(&self, mut holds: impl FnMut(WorkerIndex) -> bool) -> bool {
         let registry = self.registry();
-        let mut theft = self.shared().lineage().theft();
-        // What others publish changes meanwhile, so the steps might go round in a circle.
-        for _ in 0..registry.num_workers() {
-            let Some(victim) = theft.and_then(|it| registry.worker(it.victim).ok()) else {
-                break;
-            };
-            let shared = &registry.workers()[victim.get()];
-            if shared.lone_sleep().awaits_jobs() && holds(victim) {
-                return true;
-            }
-            theft = shared.lineage().theft();
+        if registry.lone_sleepers() > 0 {
+            registry.wake_awaiting(self.index());
         }
-        false
     }
 
     /// Lets other workers run what this one has, and does not run because it is isolated.

@@ -137,6 +137,8 @@ impl Crowd {
                 .compare_exchange(WATCHED, UNWATCHED, Ordering::Relaxed, Ordering::Relaxed);
         let registry = was_watched.ok().and_then(|_| self.registry())?;
         registry.reconsider_wakes();
+        // No worker but those may run the jobs, if all others wait.
+        registry.wake_isolated_waiters();
         Some(registry)
     }
 
@@ -151,6 +153,7 @@ impl Crowd {
         self.mode.store(RELIEVED, Ordering::Relaxed);
         registry.reconsider_wakes();
         registry.announce_jobs(registry.num_workers(), false);
+        registry.wake_isolated_waiters();
     }
 }
 
@@ -244,6 +247,7 @@ impl<'c> Watchdog<'c> {
             Verdict::WakeOne => {
                 self.crowd.short_calls.expect_long();
                 registry.announce_jobs(1, false);
+                registry.wake_isolated_waiters();
                 true
             }
             Verdict::Relieve => {

@@ -446,6 +446,40 @@ fn a_worker_that_sleeps_in_isolation_is_woken_for_a_job_of_its_subtree() {
     });
 }
 
+/// As many workers are awake as there are processors, so that none is woken for the job of a join.
+#[test]
+fn a_worker_that_sleeps_in_isolation_is_woken_though_enough_are_awake() {
+    let processors = thread::available_parallelism().map_or(1, usize::from);
+    assert_ends("a half of a join", move || {
+        let pool = pool(processors + 1);
+        let (others, end) = (AtomicUsize::new(0), AtomicBool::new(false));
+        let (sender, receiver) = mpsc::channel();
+        let block = || {
+            others.fetch_add(1, SeqCst);
+            while !end.load(SeqCst) {
+                thread::sleep(Duration::from_millis(1));
+            }
+        };
+        thread::scope(|threads| {
+            for _ in 1..processors {
+                threads.spawn(|| pool.install(block));
+            }
+            while others.load(SeqCst) < processors - 1 {
+                thread::yield_now();
+            }
+            beside_a_sleeping_waiter(&pool, || {
+                // The one that sleeps watches by now.
+                thread::sleep(CHANCE);
+                join(
+                    || receiver.into_iter().next().unwrap(),
+                    || sender.send(()).unwrap(),
+                );
+            });
+            end.store(true, SeqCst);
+        });
+    });
+}
+
 #[test]
 fn an_isolated_call_hides_no_job_from_a_worker_that_waits_for_its_caller() {
     assert_ends("a half of a join", || {

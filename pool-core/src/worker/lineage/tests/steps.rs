@@ -105,7 +105,10 @@ fn an_isolated_call_is_of_the_job_that_makes_it() {
         assert!(waiter.is_descendant(first, from));
         thief.isolate(Isolation::Subtree, || {
             thief.with_lineage(None, Isolation::Subtree, || _ = push(2));
-            assert!(!waiter.is_descendant(first, from), "below a job that left one");
+            assert!(
+                !waiter.is_descendant(first, from),
+                "below a job that left one"
+            );
         });
         assert!(!waiter.is_descendant(first, from));
     });
