@@ -433,7 +433,7 @@ impl<P: Platform> IsolatedWait<'_, P> {
             unsafe { worker.run_lone_job(job, self.isolation) };
             // Thieves may still run what this job has pushed, which is not of the subtree.
             self.leave_out_older_jobs();
-        } else if let Some(stolen) = self.steal() {
+        } else if let Steal::Success(stolen) = self.steal() {
             self.run_stolen(stolen);
         } else {
             return false;
@@ -466,29 +466,32 @@ impl<P: Platform> IsolatedWait<'_, P> {
         worker.with_lineage(Some(theft), isolation, || unsafe { worker.run(job) });
     }
 
-    /// Steals a job of the subtree.
-    fn steal(&self) -> Option<(JobRef, Theft, Isolation)> {
+    /// Steals a job of the subtree. Returns [`Steal::Retry`] if another worker was in the way.
+    fn steal(&self) -> Steal<(JobRef, Theft, Isolation)> {
         if self.isolation == Isolation::Nothing {
-            return None;
+            return Steal::Empty;
         }
         let worker = self.worker;
         worker.observer().observe(Event::Search, P::now);
         let workers = worker.registry().num_workers();
         let first = worker.random().below(workers);
-        let mut victims = (0..workers).map(|step| (first + step) % workers);
-        // A worker that was in the way has taken a job, and this one searches again.
-        let stolen = worker.while_stealing(|| {
-            victims
-                .find_map(|victim| self.steal_from(victim))
-                .map_or(Steal::Empty, Steal::Success)
-        });
-        stolen.success()
+        worker.while_stealing(|| {
+            let mut answer = Steal::Empty;
+            for step in 0..workers {
+                match self.steal_from((first + step) % workers) {
+                    Steal::Success(stolen) => return Steal::Success(stolen),
+                    Steal::Retry => answer = Steal::Retry,
+                    Steal::Empty => {}
+                }
+            }
+            answer
+        })
     }
 
     /// Steals a job of the subtree from this worker.
-    fn steal_from(&self, victim: usize) -> Option<(JobRef, Theft, Isolation)> {
+    fn steal_from(&self, victim: usize) -> Steal<(JobRef, Theft, Isolation)> {
         let lineage = self.worker.registry().workers()[victim].lineage();
-        let mut theft = None;
+        let (mut theft, mut descends) = (None, Some(false));
         let stolen = self.worker.steal_if(victim, |position| {
             let job = Theft { victim, position };
             // The job may be isolated more than this wait.
@@ -497,10 +500,18 @@ impl<P: Platform> IsolatedWait<'_, P> {
                 (_, false) => self.isolation,
             };
             theft = Some((job, isolation));
-            self.worker.is_descendant(job, self.from())
+            descends = self.worker.descends(job, self.from());
+            descends == Some(true)
         });
-        let (theft, isolation) = theft?;
-        Some((stolen.success()?, theft, isolation))
+        match (stolen, theft) {
+            (Steal::Success(job), Some((theft, isolation))) => {
+                Steal::Success((job, theft, isolation))
+            }
+            (Steal::Retry, _) => Steal::Retry,
+            // It may be of the subtree.
+            _ if descends.is_none() => Steal::Retry,
+            _ => Steal::Empty,
+        }
     }
 
     /// Lets a moment pass, or sleeps until the latch is set or there is a job for this worker
@@ -562,10 +573,21 @@ impl<P: Platform> IsolatedWait<'_, P> {
         let worker = self.worker;
         worker.registry().disable_other_fast_pushes(worker.index());
         let end = worker.own().next_position();
-        self.found = self.steal();
+        match self.steal() {
+            Steal::Success(stolen) => {
+                self.found = Some(stolen);
+                return true;
+            }
+            // A job that is left there was queued before, and no one announces it again. What was
+            // in the way takes a moment.
+            Steal::Retry => {
+                self.rounds = 0;
+                return true;
+            }
+            Steal::Empty => {}
+        }
         // The steal lets progress go on, which may call code that queues jobs here.
-        let has_new_jobs = worker.own().next_position() != end || worker.holds_operations();
-        self.found.is_some() || has_new_jobs
+        worker.own().next_position() != end || worker.holds_operations()
     }
 
     /// Tells the observer that the worker has no job.

@@ -313,23 +313,29 @@ impl<P: Platform> WorkerThread<P> {
     }
 
     /// Whether a job of a worker's deque descends from what this worker has pushed from a position
-    /// on. May return false for one that does.
-    pub(crate) fn is_descendant(&self, job: Theft, from: Position) -> bool {
+    /// on. May return false for one that does, and `None` if a lineage changes meanwhile.
+    pub(crate) fn descends(&self, job: Theft, from: Position) -> Option<bool> {
         let workers = self.registry().workers();
         let mut job = job;
         // What others publish changes meanwhile, so the steps might go round in a circle.
         for _ in 0..workers.len() {
             if job.victim == self.index().get() {
-                return job.position.is_at_or_after(from);
+                return Some(job.position.is_at_or_after(from));
             }
-            let lineage = workers[job.victim].lineage().read();
-            let lineage = lineage.filter(|it| job.position.is_at_or_after(it.begin));
-            let Some(theft) = lineage.and_then(|it| it.theft) else {
-                return false;
+            let lineage = workers[job.victim].lineage().read()?;
+            let is_of_theft = job.position.is_at_or_after(lineage.begin);
+            let Some(theft) = lineage.theft.filter(|_| is_of_theft) else {
+                return Some(false);
             };
             job = theft;
         }
-        false
+        Some(false)
+    }
+
+    /// Whether a job is known to descend so.
+    #[cfg(test)]
+    pub(crate) fn is_descendant(&self, job: Theft, from: Position) -> bool {
+        self.descends(job, from) == Some(true)
     }
 }
 

@@ -8,6 +8,7 @@
 //! | the fence of a thread that calls it, or the look whether it is called | `a_job_of_a_scope_from_outside_against_its_worker_that_falls_asleep` |
 //! | the exchange by which a thread calls it, with a store instead | `two_jobs_of_a_scope_from_outside_against_its_worker_that_falls_asleep` |
 //! | the look of a poster for one that waits for it, or what a lone sleeper does before its last look | `a_job_of_a_stolen_one_…`, `no_worker_pushes_unseen_…` |
+//! | the look again of a lone sleeper whose last look met a change of a lineage | `a_job_of_a_stolen_one_is_posted_before_an_isolated_call` |
 //! | the announcement of what a lone sleeper leaves | `an_isolated_worker_leaves_older_jobs_to_one_that_falls_asleep` |
 
 use std::{ptr::NonNull, sync::Arc, vec::Vec};
@@ -246,6 +247,20 @@ fn a_job_of_a_stolen_one_is_left_while_its_waiter_falls_asleep() {
     a_job_of_a_stolen_one(|worker, job| {
         worker.own().try_push(job).unwrap();
         worker.notify_leftovers();
+    });
+}
+
+/// Models a poster that makes an isolated call next, in which it waits for its job: the waiter may
+/// look while the poster publishes that.
+#[test]
+fn a_job_of_a_stolen_one_is_posted_before_an_isolated_call() {
+    model(2, || {
+        in_stolen_job(|registry, worker, latch| {
+            let job = ends_wait(registry, latch);
+            // SAFETY: 1. it stays until its latch is set; 2. any thread may set that.
+            unsafe { worker.post(job.as_job_ref()) };
+            worker.isolate(Isolation::Subtree, || job.latch().wait());
+        });
     });
 }
 
