@@ -75,7 +75,10 @@ impl<'w, P: Platform> ScopeCore<'w, P> {
         let result = self.catch(body);
         self.pending.end(owner, outside);
         if let Some(panic) = self.panic.take() {
-            drop(result);
+            // The first panic counts; what the body gave is dropped, a panic of that included.
+            if let Err(second) = P::catch_unwind(|| drop(result)) {
+                discard_panic::<P>(second);
+            }
             P::resume_unwind(panic);
         }
         result.expect("no panic, so there is a result")

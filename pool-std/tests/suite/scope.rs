@@ -193,6 +193,26 @@ fn panics() {
     }
 }
 
+/// A result that nobody gets must not hide why.
+#[test]
+fn the_panic_of_a_job_goes_on_if_the_drop_of_the_result_panics() {
+    struct PanicsOnDrop;
+    impl Drop for PanicsOnDrop {
+        fn drop(&mut self) {
+            std::panic::panic_any("drop");
+        }
+    }
+    let pool = pool(2);
+    let scope = AssertUnwindSafe(|| {
+        pool.in_place_scope(|scope| {
+            scope.spawn(|_| std::panic::panic_any("job"));
+            PanicsOnDrop
+        })
+    });
+    let panic = catch_unwind(scope).map(std::mem::forget).unwrap_err();
+    assert_eq!(panic.downcast_ref(), Some(&"job"));
+}
+
 #[test]
 fn broadcasts_in_scopes() {
     let pool = pool(3);
