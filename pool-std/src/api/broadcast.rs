@@ -79,7 +79,7 @@ where
     F: Fn(BroadcastContext<'_>) -> R + Sync,
     R: Send,
 {
-    broadcast_on(PoolGuard::current().registry(), job)
+    broadcast_on(PoolGuard::current().registry(), || (), job)
 }
 
 /// Spawns a job on every worker of the current pool, without waiting for them.
@@ -101,8 +101,12 @@ where
     spawn_broadcast_on(PoolGuard::current().registry(), job);
 }
 
-pub(crate) fn broadcast_on<R: Send>(
+/// Runs a job on each worker. Each has what `visit` returns until it has ended. A job that ends
+/// before it comes to the closure drops that, too: what follows jobs, such as a subscriber of
+/// `tracing`, has panicked.
+pub(crate) fn broadcast_on<R: Send, V: Send>(
     registry: &Arc<Registry>,
+    visit: impl Fn() -> V,
     job: impl Fn(BroadcastContext<'_>) -> R + Sync,
 ) -> Vec<R> {
     // SAFETY: 1. this thread stays the worker until the call returns.
@@ -113,8 +117,9 @@ pub(crate) fn broadcast_on<R: Send>(
     let scope = ScopeCore::<Std>::new(owner, registry);
     scope.complete(owner, || {
         let jobs = results.iter().map(|result| {
-            let job = &job;
+            let (job, visit) = (&job, visit());
             let body = move |_: &ScopeCore<'_, Std>| {
+                let _visit = visit;
                 let returned = Std::catch_unwind(|| BroadcastContext::with(job));
                 *lock(result) = Some(returned);
             };

@@ -321,11 +321,7 @@ impl ThreadPool {
         F: Fn(BroadcastContext<'_>) -> R + Sync,
         R: Send,
     {
-        let visit = self.visit_each();
-        broadcast::broadcast_on(&self.registry, |context| {
-            let _visit = visit();
-            job(context)
-        })
+        broadcast::broadcast_on(&self.registry, self.visit_each(), job)
     }
 
     /// Spawns a job on each worker as [`spawn_broadcast`](crate::spawn_broadcast) does, on this

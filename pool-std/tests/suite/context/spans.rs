@@ -204,6 +204,22 @@ impl<S: Subscriber> Layer<S> for PanicsOnEnter {
 }
 
 #[test]
+fn a_job_of_a_broadcast_that_never_began_does_not_keep_its_pool() {
+    let fails = Arc::new(AtomicBool::new(false));
+    let subscriber = Registry::default().with(PanicsOnEnter(fails.clone()));
+    let pool = pool(1);
+    tracing::subscriber::with_default(subscriber, || {
+        tracing::info_span!("a span").in_scope(|| {
+            fails.store(true, SeqCst);
+            let broadcast = std::panic::AssertUnwindSafe(|| pool.broadcast(|_| ()));
+            assert!(std::panic::catch_unwind(broadcast).is_err());
+        });
+    });
+    let limit = std::time::Duration::from_secs(60);
+    assert_eq!(pool.shutdown_timeout(limit), Ok(()));
+}
+
+#[test]
 fn a_scoped_job_that_never_began_does_not_run_after_its_scope() {
     let fails = Arc::new(AtomicBool::new(false));
     let subscriber = Registry::default().with(PanicsOnEnter(fails.clone()));
