@@ -10,7 +10,7 @@ use std::{
 use pool_core::HandleState;
 
 use super::{JoinError, waiter::Waiter};
-use crate::{api::job_memory, platform::Registry};
+use crate::{api::job_memory, panics::drop_quietly, platform::Registry};
 
 #[cfg(test)]
 mod tests;
@@ -162,11 +162,20 @@ impl<K, F, T> Task<K, F, T> {
         } else {
             Ok(())
         };
-        catch_unwind(AssertUnwindSafe(|| drop(unused)))?;
-        if let Some(waiter) = waiter {
-            catch_unwind(AssertUnwindSafe(|| waiter.wake()))?;
-        }
-        freed
+        let dropped = catch_unwind(AssertUnwindSafe(|| drop(unused)));
+        let woken = waiter.map_or(Ok(()), |waiter| {
+            catch_unwind(AssertUnwindSafe(|| waiter.wake()))
+        });
+        // The first one counts: that of a job whose handle has gone meanwhile comes before a
+        // waker's.
+        [dropped, woken].into_iter().fold(freed, |first, later| {
+            if first.is_err() {
+                drop_quietly(later);
+                first
+            } else {
+                later
+            }
+        })
     }
 
     /// Ends the queue's reference to a job that it has not run.

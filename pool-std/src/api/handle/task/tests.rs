@@ -346,6 +346,33 @@ fn a_waker_that_panics_goes_to_the_handler() {
     assert_eq!(Counts::get(&counts.handled), 1);
 }
 
+/// The handle has left its waker, and is gone when the job ends.
+#[test]
+fn the_panic_of_a_job_is_not_lost_for_that_of_a_waker() {
+    struct Panics;
+    impl Wake for Panics {
+        fn wake(self: Arc<Self>) {
+            panic!("a waker");
+        }
+    }
+    let counts = Arc::<Counts>::default();
+    let pool = pool(1, &counts);
+    let (sender, receiver) = std::sync::mpsc::channel();
+    let run = job(&counts, true);
+    let mut handle = pool.spawn_handle(move || {
+        receiver.recv().unwrap();
+        run()
+    });
+    let waker = Arc::new(Panics).into();
+    let polled = Pin::new(&mut handle).poll(&mut Context::from_waker(&waker));
+    assert!(polled.is_pending());
+    drop(handle);
+    sender.send(()).unwrap();
+    pool.shutdown().unwrap();
+    assert_eq!(Counts::get(&counts.handled), 1);
+    assert_eq!(Counts::get(&counts.alive), 0);
+}
+
 #[test]
 fn handles_of_a_scope_borrow() {
     let counts = Arc::<Counts>::default();
