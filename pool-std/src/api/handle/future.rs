@@ -232,6 +232,12 @@ where
             let drop_future = || unsafe { *self.future.get() = None };
             job_context.expect("it has not ended").run(drop_future);
         });
+        // What follows jobs, such as a subscriber of `tracing`, may have panicked before. The
+        // future may have a waker, which would keep it for good.
+        handlers.run_and_handle_panic("the drop of a spawned future", || {
+            // SAFETY: as above.
+            unsafe { *self.future.get() = None };
+        });
         let task = self.task.get();
         self.state.finish();
         handlers.run_and_handle_panic("a spawned future", || {

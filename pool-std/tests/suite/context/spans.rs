@@ -219,6 +219,37 @@ fn a_job_of_a_broadcast_that_never_began_does_not_keep_its_pool() {
     assert_eq!(pool.shutdown_timeout(limit), Ok(()));
 }
 
+/// Its own waker would keep it for good.
+#[test]
+fn a_future_is_dropped_although_a_subscriber_panics() {
+    let fails = Arc::new(AtomicBool::new(false));
+    let subscriber = Registry::default().with(PanicsOnEnter(fails.clone()));
+    let builder = pool_std::ThreadPoolBuilder::new().num_threads(1);
+    let pool = builder.panic_handler(|_| ()).build().unwrap();
+    let (captured, dropped) = mpsc::channel::<()>();
+    let (polled, polls) = mpsc::channel();
+    let handle = tracing::subscriber::with_default(subscriber, || {
+        tracing::info_span!("a span").in_scope(|| {
+            let own_waker = Mutex::new(None);
+            pool.spawn_future(std::future::poll_fn(move |context| {
+                let _ = &captured;
+                *own_waker.lock().unwrap() = Some(context.waker().clone());
+                polled.send(()).unwrap();
+                std::task::Poll::<()>::Pending
+            }))
+        })
+    });
+    polls.recv().unwrap();
+    // The only worker has ended the poll.
+    pool.install(|| fails.store(true, SeqCst));
+    handle.abort();
+    assert!(handle.join().unwrap_err().is_aborted());
+    let limit = std::time::Duration::from_secs(60);
+    let result = dropped.recv_timeout(limit);
+    assert_eq!(result, Err(mpsc::RecvTimeoutError::Disconnected));
+    assert!(!fails.load(SeqCst), "the subscriber has panicked");
+}
+
 #[test]
 fn a_scoped_job_that_never_began_does_not_run_after_its_scope() {
     let fails = Arc::new(AtomicBool::new(false));
