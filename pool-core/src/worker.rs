@@ -24,6 +24,7 @@ mod isolated;
 mod labels;
 mod leftovers;
 pub(crate) mod lineage;
+mod lone_sleep;
 mod open_scopes;
 mod post;
 mod shared;
