@@ -324,7 +324,7 @@ impl<P: Platform> Registry<P> {
 
     /// Whether a source that all workers take from holds work. The deque of `caller` is not
     /// checked, which must not be registered as a sleeper.
-    fn has_common_work(&self, caller: Option<WorkerIndex>) -> bool {
+    pub(crate) fn has_common_work(&self, caller: Option<WorkerIndex>) -> bool {
         let first = caller.map_or(0, WorkerIndex::get);
         self.has_operations_or_injected_jobs()
             || self.any_awake_deque(caller, first, |_, deque| !deque.is_empty())

@@ -96,6 +96,7 @@ impl<P: Platform> Registry<P> {
         fence(Ordering::SeqCst);
         let jobs = NewJobs::internal(self.num_workers(), || false);
         self.sleep.0.announce(jobs);
+        self.wake_waiters_with_jobs();
     }
 
     /// Wakes a worker, if it sleeps, for a job that it alone may run. It does not overlook the job.

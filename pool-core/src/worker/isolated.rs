@@ -362,7 +362,12 @@ impl<P: Platform> IsolatedWait<'_, P> {
     /// after the fence of a worker that is about to sleep.
     fn finds_job_at_last(&mut self) -> bool {
         let worker = self.worker;
-        worker.registry().disable_other_fast_pushes(worker.index());
+        let registry = worker.registry();
+        if registry.disable_other_fast_pushes(worker.index()) && registry.has_common_work(None) {
+            // A worker that looked before the process fence, and found the fast push disabled,
+            // relies on this.
+            registry.announce_seen_jobs();
+        }
         let end = worker.own().next_position();
         match self.steal() {
             Steal::Success(stolen) => {

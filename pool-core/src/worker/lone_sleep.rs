@@ -130,8 +130,8 @@ impl<P: Platform> Registry<P> {
         shared.lone_sleep().wake(self.parker(worker))
     }
 
-    /// Wakes the workers that sleep in isolated waits, and may run a job that is on a deque now. For
-    /// a platform that has made the number of workers [that make
+    /// Wakes the workers that sleep in isolated waits, and may run a job that is on a deque now.
+    /// For a platform that has made the number of workers [that make
     /// progress](Platform::parallelism) greater, or that has seen a job wait.
     ///
     /// # Complexity
@@ -141,6 +141,11 @@ impl<P: Platform> Registry<P> {
         // comes first, we see that it sleeps. If ours does, it sees the jobs. Nothing weaker orders
         // what the caller has seen before our look.
         fence(Ordering::SeqCst);
+        self.wake_waiters_with_jobs();
+    }
+
+    /// Does so for a caller that has executed such a fence.
+    pub(crate) fn wake_waiters_with_jobs(&self) {
         if self.lone_sleepers() == 0 {
             return;
         }

@@ -193,7 +193,7 @@ fn panics() {
     }
 }
 
-/// A result that nobody gets must not hide why.
+/// A result that no caller gets must not hide why.
 #[test]
 fn the_panic_of_a_job_goes_on_if_the_drop_of_the_result_panics() {
     struct PanicsOnDrop;

@@ -18,6 +18,7 @@ use sleep_core::{CoreLatch, Purpose};
 
 use super::super::*;
 use crate::{
+    isolation::Isolation,
     job::{JobContext, StackJob},
     latch::BlockingLatch,
     testing::{
@@ -204,6 +205,55 @@ fn a_job_seen_after_the_process_fence_is_passed_on() {
     idle.end(|| false);
     observe(None);
     HAS_PROCESS_FENCE.set(false);
+    // SAFETY: 1. it has been run; 2. once.
+    unsafe { job.take_result() };
+}
+
+/// The same, if the worker that takes the process fence is about to sleep in an isolated wait: it
+/// may not run the job.
+#[test]
+fn a_job_seen_before_a_sleep_in_isolation_is_passed_on() {
+    let registry = registry::<TestTogether>(3);
+    let [first, second, owner] = workers(&registry);
+    let owner = Rc::new(owner);
+    let (latch, index) = (Arc::new(CoreLatch::new()), first.index());
+    let sleeping = Rc::new(Cell::new(usize::MAX));
+    let job = StackJob::new(
+        |_: JobContext<'_, _>| (),
+        BlockingLatch::<TestTogether>::new(),
+    );
+    // SAFETY: 1. it stays, and is run below, on this thread.
+    let reference = unsafe { job.as_job_ref() };
+    HAS_PROCESS_FENCE.set(true);
+    assert!(owner.own().enable_fast_push(|| true));
+    observe(Some(Box::new({
+        let (owner, latch, sleeping) = (owner.clone(), latch.clone(), sleeping.clone());
+        let is_pushed = Cell::new(false);
+        move |event| {
+            if event == Event::ProcessFence && !is_pushed.replace(true) {
+                assert!(owner.own().try_push(reference).is_ok());
+            }
+            if event == Event::Park {
+                sleeping.set(owner.registry().num_sleeping());
+                // SAFETY: 1. and 3. the test holds both; 2. `first` waits; 4. for this.
+                unsafe { owner.registry().set_latch(&raw const *latch, index) };
+            }
+        }
+    })));
+
+    let never = CoreLatch::new();
+    let mut idle = registry.begin_idle(second.index(), Purpose::Job);
+    idle.no_work_found(&never, || unreachable!("only announces"));
+    idle.no_work_found(&never, || {
+        // In its last look, when it has seen nothing.
+        first.isolate(Isolation::Subtree, || first.wait_until(&latch));
+        assert_eq!(sleeping.get(), 1, "only the first worker sleeps");
+        false
+    });
+    idle.end(|| false);
+    observe(None);
+    HAS_PROCESS_FENCE.set(false);
+    assert!(owner.yield_now());
     // SAFETY: 1. it has been run; 2. once.
     unsafe { job.take_result() };
 }
