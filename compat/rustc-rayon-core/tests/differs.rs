@@ -135,7 +135,7 @@ fn marks_that_cannot_be_made_panic() {
     assert!(text.contains("is not a worker"), "{text}");
     let pool = pool(2);
     let text = message(|| pool.install(|| mark_unblocked(&Registry::current())));
-    assert!(text.contains("not in the blocked section"), "{text}");
+    assert!(text.contains("the worker is not blocked"), "{text}");
     pool.install(|| {
         mark_blocked();
         let text = message(mark_blocked);

@@ -333,7 +333,7 @@ impl<P: Platform> WorkerThread<P> {
     }
 
     /// Whether a job is known to descend so.
-    #[cfg(test)]
+    #[cfg(all(test, not(loom)))]
     pub(crate) fn is_descendant(&self, job: Theft, from: Position) -> bool {
         self.descends(job, from) == Some(true)
     }
