@@ -4,7 +4,7 @@
 //! | if this were missing | this fails |
 //! | --- | --- |
 //! | the look at the word of a lone sleeper when a latch is set | `an_isolated_join_against_a_thief` |
-//! | the fence of a lone sleeper, or that of a thread that gives it a job | `a_job_for_a_worker_that_falls_asleep_isolated` |
+//! | the fence of a thread that gives a lone sleeper a job | `a_job_for_a_worker_that_falls_asleep_isolated` |
 //! | the fence of a thread that calls it, or the look whether it is called | `a_job_of_a_scope_from_outside_against_its_worker_that_falls_asleep` |
 //! | the exchange by which a thread calls it, with a store instead | `two_jobs_of_a_scope_from_outside_against_its_worker_that_falls_asleep` |
 //! | the look of a poster for one that waits for it, or what a lone sleeper does before its last look | `a_job_of_a_stolen_one_…`, `no_worker_pushes_unseen_…` |
