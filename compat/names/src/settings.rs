@@ -56,6 +56,11 @@ impl Settings {
         builder
     }
 
+    /// Whether the workers' threads have names, or what a start handler gives them.
+    pub fn prepares_threads(&self) -> bool {
+        self.get_thread_name.is_some() || self.start_handler.is_some()
+    }
+
     /// Formats a builder with these settings, and with the fields that `more` adds after the first.
     ///
     /// # Errors

@@ -6,6 +6,10 @@ use pool_std::{PoolHandle, ThreadBuilder};
 
 /// A way to start the threads of a pool.
 pub trait ThreadSpawn: private::Sealed {
+    /// Whether the user's own code starts the threads.
+    #[doc(hidden)]
+    const IS_CUSTOM: bool;
+
     #[doc(hidden)]
     fn spawn(&mut self, thread: ThreadBuilder) -> io::Result<()>;
 }
@@ -16,6 +20,8 @@ pub trait ThreadSpawn: private::Sealed {
 pub struct DefaultSpawn;
 
 impl ThreadSpawn for DefaultSpawn {
+    const IS_CUSTOM: bool = false;
+
     fn spawn(&mut self, thread: ThreadBuilder) -> io::Result<()> {
         standard(&thread).spawn(|| thread.run()).map(drop)
     }
@@ -31,6 +37,8 @@ impl<F> fmt::Debug for CustomSpawn<F> {
 }
 
 impl<F: FnMut(ThreadBuilder) -> io::Result<()>> ThreadSpawn for CustomSpawn<F> {
+    const IS_CUSTOM: bool = true;
+
     fn spawn(&mut self, thread: ThreadBuilder) -> io::Result<()> {
         (self.0)(thread)
     }

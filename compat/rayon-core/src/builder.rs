@@ -103,13 +103,21 @@ where
             Some(guests) => guests,
             None => guests::from_environment()
                 .map_err(in_rayons_words)?
-                .unwrap_or(true),
+                .unwrap_or(!self.prepares_threads()),
         };
         let mut builder = self.settings.into_builder().guests(guests);
         if self.use_current_thread {
             builder = builder.use_current_thread();
         }
         Ok((builder, self.spawn))
+    }
+
+    /// Whether the program gives the workers' threads what a caller's thread does not have, and
+    /// what jobs may ask for: a name, thread-locals, a priority.
+    fn prepares_threads(&self) -> bool {
+        // In WebAssembly a program must start the threads itself, whatever it wants of them.
+        let starts_threads = S::IS_CUSTOM && !cfg!(target_family = "wasm");
+        starts_threads || self.settings.prepares_threads()
     }
 }
 
@@ -196,9 +204,11 @@ impl<S> ThreadPoolBuilder<S> {
     /// itself, in the place of a worker that sleeps: [`pool_std::ThreadPoolBuilder::guests`]. For
     /// the global pool.
     ///
-    /// rayon-core has no such setting, and always runs them on threads of the pool. Here the caller
-    /// runs them by default, unless the environment variable `RAYON_CORE_GUESTS` is 0. The page
-    /// about rayon of the book says which programs see a difference.
+    /// rayon-core has no such setting, and always runs them on threads of the pool. If this is not
+    /// called, the environment variable `RAYON_CORE_GUESTS` decides, which may be 0 or 1. Without
+    /// it, the caller runs them, unless the program names the threads, has a start handler or
+    /// starts the threads itself: then its closures may rely on what only those threads have. The
+    /// page about rayon of the book says which programs see a difference.
     pub fn guests(mut self, guests: bool) -> Self {
         self.guests = Some(guests);
         self

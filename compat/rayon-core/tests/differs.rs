@@ -9,7 +9,9 @@ use std::{
     thread::{self, ThreadId},
 };
 
-use rayon_core::{ThreadPoolBuilder, current_num_threads, join, join_context, scope, spawn};
+use rayon_core::{
+    ThreadBuilder, ThreadPoolBuilder, current_num_threads, join, join_context, scope, spawn,
+};
 
 const GUESTS: &str = "RAYON_CORE_GUESTS";
 /// How often to call at most until the caller is a guest. Only ends a test that fails.
@@ -117,6 +119,20 @@ fn the_setter_makes_the_caller_a_guest() {
     runs("child_is_told_to_have_guests", Some("0"));
 }
 
+// rayon's own test `named_threads` asks for the names in a parallel iterator. It failed if a worker
+// slept already.
+#[test]
+fn jobs_see_the_names_and_thread_locals_that_a_program_gave_its_workers() {
+    for child in [
+        "child_names_its_threads",
+        "child_prepares_its_threads",
+        "child_starts_its_threads",
+    ] {
+        runs(child, None);
+    }
+    runs("child_names_its_threads_and_has_guests", Some("1"));
+}
+
 #[test]
 fn another_value_of_the_variable_is_an_error() {
     runs("child_builds_with_a_bad_variable", Some("yes"));
@@ -165,6 +181,45 @@ fn child_is_told_to_have_guests() {
     let builder = ThreadPoolBuilder::new().num_threads(2).guests(true);
     builder.build_global().unwrap();
     assert_guest();
+}
+
+#[test]
+#[ignore = "run by jobs_see_the_names_and_thread_locals_that_a_program_gave_its_workers"]
+fn child_names_its_threads() {
+    named().build_global().unwrap();
+    assert_no_guest();
+}
+
+#[test]
+#[ignore = "run by jobs_see_the_names_and_thread_locals_that_a_program_gave_its_workers"]
+fn child_names_its_threads_and_has_guests() {
+    named().build_global().unwrap();
+    assert_guest();
+}
+
+#[test]
+#[ignore = "run by jobs_see_the_names_and_thread_locals_that_a_program_gave_its_workers"]
+fn child_prepares_its_threads() {
+    let builder = ThreadPoolBuilder::new().num_threads(2);
+    builder.start_handler(|_| ()).build_global().unwrap();
+    assert_no_guest();
+}
+
+#[test]
+#[ignore = "run by jobs_see_the_names_and_thread_locals_that_a_program_gave_its_workers"]
+fn child_starts_its_threads() {
+    let spawn = |thread: ThreadBuilder| {
+        thread::spawn(|| thread.run());
+        Ok(())
+    };
+    let builder = ThreadPoolBuilder::new().num_threads(2);
+    builder.spawn_handler(spawn).build_global().unwrap();
+    assert_no_guest();
+}
+
+fn named() -> ThreadPoolBuilder {
+    let builder = ThreadPoolBuilder::new().num_threads(2);
+    builder.thread_name(|number| format!("named {number}"))
 }
 
 #[test]
