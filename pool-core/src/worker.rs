@@ -11,16 +11,15 @@ use crate::{
     managed::Managed,
     metrics::{Event, Observer as _},
     platform::Platform,
-    queue::JobQueue,
     random::XorShift64Star,
     registry::Registry,
-    retries::Retries,
     sources::{FairLooks, LastSource},
     unwind::no_unwind,
 };
 
 mod idle;
 mod isolated;
+mod jobs;
 mod labels;
 mod leftovers;
 pub(crate) mod lineage;
@@ -29,15 +28,16 @@ mod open_scopes;
 mod post;
 mod shared;
 mod shield;
+mod stay;
 #[cfg(test)]
 mod tests;
 mod wait;
 mod yielding;
 
-use lineage::Found;
 use open_scopes::OpenScopes;
 pub use shared::{WorkerShared, WorkerStorage};
 use shield::Watch;
+use stay::Stay;
 pub(crate) use wait::{Awaited, OutsideScopes};
 
 /// The half of a worker that is its thread's own.
@@ -72,17 +72,6 @@ pub struct WorkerThread<P: Platform> {
     open_scopes: OpenScopes,
     /// Neither `Send` nor `Sync`.
     thread: PhantomData<*const ()>,
-}
-
-/// What a worker is in the middle of that restricts the use of its deque.
-#[derive(Debug, Clone, Copy)]
-enum Stay {
-    /// Nothing.
-    Own,
-    /// In an isolated wait, a job that was for this worker alone.
-    LoneJob,
-    /// A thread has borrowed it in an isolated call, when the deque ended here.
-    Borrowed(Position),
 }
 
 impl<P: Platform> WorkerThread<P> {
@@ -258,99 +247,6 @@ impl<P: Platform> WorkerThread<P> {
         self.shared().fifo()
     }
 
-    /// Runs a job that a queue gave to this worker.
-    ///
-    /// # Safety
-    /// 1. As for [`JobRef::execute`].
-    #[inline]
-    pub(crate) unsafe fn run(&self, job: JobRef) {
-        // SAFETY: 1. it is ours to run.
-        let name = unsafe { job.name() };
-        self.observer().observe(Event::Job(name), P::now);
-        self.depth.set(self.depth.get() + 1);
-        let outer = self.begin.replace(self.own().next_position());
-        // SAFETY: obligation 1 is forwarded to our caller.
-        unsafe { job.execute() };
-        self.begin.set(outer);
-        self.depth.set(self.depth.get() - 1);
-        self.observer().observe(Event::JobEnd, P::now);
-    }
-
-    /// Runs a job that this worker has found, with the lineage of the one that has pushed it.
-    ///
-    /// # Safety
-    /// 1. As for [`JobRef::execute`].
-    #[inline]
-    pub(crate) unsafe fn run_found(&self, found: Found) {
-        // SAFETY: obligation 1 is forwarded to our caller.
-        let run = || unsafe { self.run(found.job) };
-        match found.isolated {
-            None => run(),
-            Some((theft, isolation)) => self.with_lineage(Some(theft), isolation, || {
-                let begin = self.own().next_position();
-                run();
-                if self.can_isolate() {
-                    self.run_rest_from(begin);
-                }
-            }),
-        }
-    }
-
-    /// Returns how many jobs from queues are being run, one inside the other.
-    #[inline]
-    pub(crate) fn depth(&self) -> usize {
-        self.depth.get()
-    }
-
-    /// Whether this worker is in the middle of a job that a queue gave to it.
-    pub fn is_running_job(&self) -> bool {
-        self.depth() > 0
-    }
-
-    /// Whether this worker's own deque holds jobs.
-    pub fn has_pending_jobs(&self) -> bool {
-        !self.own.is_empty()
-    }
-
-    /// Takes the newest job of this worker's deque, or else a job for this worker alone. It must be
-    /// run before anything returns to a join further up the stack.
-    #[inline]
-    pub(crate) fn take_local_job(&self) -> Option<JobRef> {
-        self.take_deque_job().or_else(|| self.take_inbox_job())
-    }
-
-    /// Takes the newest job of this worker's deque.
-    #[inline]
-    pub(crate) fn take_deque_job(&self) -> Option<JobRef> {
-        if let Stay::Borrowed(floor) = self.stay.get() {
-            return self.take_borrowed_job(floor);
-        }
-        // Looks first: a pop writes to a cache line that all searching workers read.
-        let popped = if self.own.is_empty() {
-            None
-        } else {
-            self.own.pop()
-        };
-        if let Some(job) = popped {
-            // SAFETY: 1. jobs come into this deque by us alone, and it was popped just now.
-            unsafe { job.popped_by_owner() };
-        }
-        popped
-    }
-
-    #[cold]
-    pub(crate) fn take_inbox_job(&self) -> Option<JobRef> {
-        let mut retries = Retries::new();
-        loop {
-            // Only this worker takes from its inbox; `Retry` is a push that has not ended.
-            match self.shared().inbox().steal() {
-                deque_core::Steal::Success(job) => return Some(job),
-                deque_core::Steal::Empty => return None,
-                deque_core::Steal::Retry => retries.wait(self),
-            }
-        }
-    }
-
     /// Runs jobs until the pool ends, and then those that are still queued.
     ///
     /// # Safety
@@ -414,42 +310,6 @@ impl<P: Platform> WorkerThread<P> {
         // the request came before the reset, we see that the pool has ended; if it comes after the
         // reset, the latch says so.
         self.registry().has_references()
-    }
-
-    /// Whether jobs are queued that only this worker may run.
-    pub fn has_inbox_jobs(&self) -> bool {
-        !self.shared().inbox().is_empty()
-    }
-
-    /// Runs the jobs that only this worker may run.
-    pub fn run_inbox_jobs(&self) {
-        while let Some(job) = self.take_inbox_job() {
-            // SAFETY: 1. the queue gave it to us alone.
-            unsafe { self.run(job) };
-        }
-    }
-
-    /// Runs a job, if there is one. Returns whether there is.
-    pub(crate) fn run_one(&self, found: Option<Found>) -> bool {
-        match found {
-            Some(found) => {
-                // SAFETY: 1. the queue gave it to us alone.
-                unsafe { self.run_found(found) };
-                self.lower_begin();
-                true
-            }
-            None => false,
-        }
-    }
-
-    /// Lowers the begin of the innermost job to the end of the deque, if that is below: a wait or a
-    /// yield has run jobs that were there before. Otherwise the end would come to it again, and
-    /// what the job has pushed by then would seem to be of others.
-    fn lower_begin(&self) {
-        let end = self.own().next_position();
-        if !end.is_at_or_after(self.begin.get()) {
-            self.begin.set(end);
-        }
     }
 }
 

@@ -14,7 +14,7 @@ use crate::{
     platform::Platform,
     unwind::no_unwind,
     worker::{
-        Stay, WorkerThread,
+        WorkerThread,
         idle::{Setter, Token},
         lineage::Theft,
         lone_sleep::LoneSleep,
@@ -77,33 +77,6 @@ impl<P: Platform> WorkerThread<P> {
         }
     }
 
-    /// Whether this worker may post jobs of scopes on its deque. Otherwise they go where those of a
-    /// thread outside the pool go. For platforms, in each function that spawns in a scope.
-    ///
-    /// In an isolated wait a worker runs jobs that are for it alone, those of broadcasts. What such
-    /// a job spawned on the deque would lie among the jobs of the wait, and be of another scope. By
-    /// way of the scope it comes to the worker that waits for it, or to any other. The jobs of a
-    /// [borrower](crate::LentWorker) may be of any scope, too.
-    #[inline]
-    pub fn may_post(&self) -> bool {
-        matches!(self.stay.get(), Stay::Own)
-    }
-
-    /// Runs jobs until a latch is set, for a thread that has borrowed this worker in the middle of
-    /// an isolated call. It runs any job, on a stack of its own, and keeps what the waits of
-    /// the lender rely on:
-    /// - The deque ends where it ended, or beyond. So the older jobs are taken from its begin, as
-    ///   thieves take them.
-    /// - The jobs that the borrower runs leave none there. So their own waits are isolated, what
-    ///   they spawn for no wait goes to the injector, and what they spawn in a scope [goes by way
-    ///   of the scope](Self::may_post).
-    pub(super) fn borrow_isolated(&self, until: impl FnOnce()) {
-        let floor = self.own().next_position();
-        let outer = self.stay.replace(Stay::Borrowed(floor));
-        self.with_lineage(None, Isolation::Subtree, until);
-        self.stay.set(outer);
-    }
-
     /// Takes a job that no worker has queued, of these of the scopes that the innermost job has
     /// opened.
     pub(super) fn take_outside_job(&self, scopes: OutsideScopes) -> Option<JobRef> {
@@ -136,34 +109,6 @@ impl<P: Platform> WorkerThread<P> {
         let _answer = AnswerAtEnd(self.shared().lone_sleep());
         self.open_scopes
             .while_open(take, awaited.from, self.depth(), closure)
-    }
-
-    /// Runs a job that this worker alone may run, in an isolated wait, or a job that waits in a way
-    /// of its own.
-    ///
-    /// It may not be of the subtree. What waits in it is isolated all the same: it is above the
-    /// frame that waits here. It leaves no job on the deque, see [`may_post`](Self::may_post).
-    ///
-    /// # Safety
-    /// 1. As for [`JobRef::execute`].
-    pub(super) unsafe fn run_lone_job(&self, job: JobRef, isolation: Isolation) {
-        let outer = self.stay.replace(Stay::LoneJob);
-        // SAFETY: 1. obligation 1 is forwarded to our caller.
-        self.with_lineage(None, isolation, || unsafe { self.run(job) });
-        self.stay.set(outer);
-    }
-
-    /// Takes a job of this worker's deque for a thread that has borrowed the worker: the newest
-    /// from a position on, or else the oldest one.
-    #[cold]
-    pub(super) fn take_borrowed_job(&self, floor: Position) -> Option<JobRef> {
-        self.take_job_from(floor).or_else(|| {
-            // Or the thief would ask this thread to end it.
-            self.own().end_bias();
-            let stealer = self.own().deque().stealer();
-            let oldest = self.while_stealing(|| stealer.steal_if(|_| true, || ()));
-            oldest.success()
-        })
     }
 
     /// Takes the newest job of this worker's deque if it was pushed from a position on. It may be

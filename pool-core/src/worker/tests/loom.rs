@@ -18,6 +18,7 @@ use crate::{
     injectors::Priority,
     job::{JobContext, JobRef, StackJob},
     latch::BlockingLatch,
+    queue::JobQueue,
     testing::{
         Test, TestOn, TestParker, model, registry, run_until_stopped, run_until_terminated,
         spawn_other, with_pool, with_worker,

@@ -21,6 +21,7 @@ use crate::{
     isolation::Isolation,
     job::{JobContext, StackJob},
     latch::BlockingLatch,
+    queue::JobQueue,
     testing::{
         Event, HAS_PROCESS_FENCE, Test, TestHinted, TestPlatform, TestTogether, observe,
         on_platform, registry, workers,

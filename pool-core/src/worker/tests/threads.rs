@@ -12,6 +12,7 @@ use super::super::*;
 use crate::{
     job::{JobContext, StackJob},
     latch::BlockingLatch,
+    queue::JobQueue,
     testing::{
         DEQUE_CAPACITY, Test, TestAwake, TestHinted, TestPlatform, TestTogether, on_platform,
         with_pool_on,
@@ -282,7 +283,6 @@ fn a_broadcast_reaches_sleeping_workers<P: TestPlatform>() {
     use crate::{
         BlockingLatch, Latch,
         job::{JobFn, StackJob},
-        queue::JobQueue,
     };
 
     fn run<P: TestPlatform, L: Latch<Platform = P>, F: JobFn<P>>(

@@ -1,0 +1,141 @@
+//! How a worker takes the jobs of its own queues, and runs a job.
+
+use crate::{
+    job::JobRef,
+    metrics::{Event, Observer as _},
+    platform::Platform,
+    queue::JobQueue,
+    retries::Retries,
+    worker::{WorkerThread, lineage::Found, stay::Stay},
+};
+
+impl<P: Platform> WorkerThread<P> {
+    /// Runs a job that a queue gave to this worker.
+    ///
+    /// # Safety
+    /// 1. As for [`JobRef::execute`].
+    #[inline]
+    pub(crate) unsafe fn run(&self, job: JobRef) {
+        // SAFETY: 1. it is ours to run.
+        let name = unsafe { job.name() };
+        self.observer().observe(Event::Job(name), P::now);
+        self.depth.set(self.depth.get() + 1);
+        let outer = self.begin.replace(self.own().next_position());
+        // SAFETY: obligation 1 is forwarded to our caller.
+        unsafe { job.execute() };
+        self.begin.set(outer);
+        self.depth.set(self.depth.get() - 1);
+        self.observer().observe(Event::JobEnd, P::now);
+    }
+
+    /// Runs a job that this worker has found, with the lineage of the one that has pushed it.
+    ///
+    /// # Safety
+    /// 1. As for [`JobRef::execute`].
+    #[inline]
+    pub(crate) unsafe fn run_found(&self, found: Found) {
+        // SAFETY: obligation 1 is forwarded to our caller.
+        let run = || unsafe { self.run(found.job) };
+        match found.isolated {
+            None => run(),
+            Some((theft, isolation)) => self.with_lineage(Some(theft), isolation, || {
+                let begin = self.own().next_position();
+                run();
+                if self.can_isolate() {
+                    self.run_rest_from(begin);
+                }
+            }),
+        }
+    }
+
+    /// Returns how many jobs from queues are being run, one inside the other.
+    #[inline]
+    pub(crate) fn depth(&self) -> usize {
+        self.depth.get()
+    }
+
+    /// Whether this worker is in the middle of a job that a queue gave to it.
+    pub fn is_running_job(&self) -> bool {
+        self.depth() > 0
+    }
+
+    /// Whether this worker's own deque holds jobs.
+    pub fn has_pending_jobs(&self) -> bool {
+        !self.own.is_empty()
+    }
+
+    /// Takes the newest job of this worker's deque, or else a job for this worker alone. It must be
+    /// run before anything returns to a join further up the stack.
+    #[inline]
+    pub(crate) fn take_local_job(&self) -> Option<JobRef> {
+        self.take_deque_job().or_else(|| self.take_inbox_job())
+    }
+
+    /// Takes the newest job of this worker's deque.
+    #[inline]
+    pub(crate) fn take_deque_job(&self) -> Option<JobRef> {
+        if let Stay::Borrowed(floor) = self.stay.get() {
+            return self.take_borrowed_job(floor);
+        }
+        // Looks first: a pop writes to a cache line that all searching workers read.
+        let popped = if self.own.is_empty() {
+            None
+        } else {
+            self.own.pop()
+        };
+        if let Some(job) = popped {
+            // SAFETY: 1. jobs come into this deque by us alone, and it was popped just now.
+            unsafe { job.popped_by_owner() };
+        }
+        popped
+    }
+
+    #[cold]
+    pub(crate) fn take_inbox_job(&self) -> Option<JobRef> {
+        let mut retries = Retries::new();
+        loop {
+            // Only this worker takes from its inbox; `Retry` is a push that has not ended.
+            match self.shared().inbox().steal() {
+                deque_core::Steal::Success(job) => return Some(job),
+                deque_core::Steal::Empty => return None,
+                deque_core::Steal::Retry => retries.wait(self),
+            }
+        }
+    }
+
+    /// Whether jobs are queued that only this worker may run.
+    pub fn has_inbox_jobs(&self) -> bool {
+        !self.shared().inbox().is_empty()
+    }
+
+    /// Runs the jobs that only this worker may run.
+    pub fn run_inbox_jobs(&self) {
+        while let Some(job) = self.take_inbox_job() {
+            // SAFETY: 1. the queue gave it to us alone.
+            unsafe { self.run(job) };
+        }
+    }
+
+    /// Runs a job, if there is one. Returns whether there is.
+    pub(crate) fn run_one(&self, found: Option<Found>) -> bool {
+        match found {
+            Some(found) => {
+                // SAFETY: 1. the queue gave it to us alone.
+                unsafe { self.run_found(found) };
+                self.lower_begin();
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// Lowers the begin of the innermost job to the end of the deque, if that is below: a wait or a
+    /// yield has run jobs that were there before. Otherwise the end would come to it again, and
+    /// what the job has pushed by then would seem to be of others.
+    pub(super) fn lower_begin(&self) {
+        let end = self.own().next_position();
+        if !end.is_at_or_after(self.begin.get()) {
+            self.begin.set(end);
+        }
+    }
+}
