@@ -11,8 +11,8 @@ impl<P: Platform> Registry<P> {
     /// enough for all.
     ///
     /// Two broadcasts at the same time could be queued in different orders on different workers,
-    /// and would never end if their jobs meet at a barrier. So the caller must
-    /// not let two calls for one pool overlap.
+    /// and would never end if their jobs meet at a barrier. So the caller must not let two calls
+    /// for one pool overlap.
     ///
     /// # Safety
     /// 1. As for [`JobQueue::push`], for each job.

@@ -18,10 +18,10 @@
 //! # What memory safety rests on
 //!
 //! The seat, a word in the worker's shared half, says which thread may use the `WorkerThread`; the
-//! hand-over is by that word (see [`Seat`]). A [sleep
-//! protocol](sleep_core::SleepProtocol) is safe to implement. One that lends a worker that is
-//! awake, or lends it twice, finds the seat not vacant. One that wakes a host beside a guest makes
-//! the host wait for the guest in step 6. Each costs time and nothing else.
+//! hand-over is by that word (see [`Seat`]). A [sleep protocol](sleep_core::SleepProtocol) is safe
+//! to implement. One that lends a worker that is awake, or lends it twice, finds the seat not
+//! vacant. One that wakes a host beside a guest makes the host wait for the guest in step 6. Each
+//! costs time and nothing else.
 //!
 //! Between steps 1 and 6 the host runs code of the protocol and of its parker, which may call
 //! functions of the pool. So the host is not known as a worker by then, and such calls come from

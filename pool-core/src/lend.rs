@@ -44,9 +44,9 @@
 //! references to the `WorkerThread` in frames of the lender, which must not be used meanwhile. The
 //! type is not `Sync`, so a closure that is `Send` holds no such reference openly, and
 //! `Platform::current` gives it none. But a wrapper such as `send_wrapper::SendWrapper` is `Send`
-//! for every type, and gives access on the thread that created it, which is the thread
-//! that runs the closure. A scoped thread-local variable gives one to the waiter of the platform as
-//! well, which is safe to implement. So the caller of `lend` must promise that its thread uses no
+//! for every type, and gives access on the thread that created it, which is the thread that runs
+//! the closure. A scoped thread-local variable gives one to the waiter of the platform as well,
+//! which is safe to implement. So the caller of `lend` must promise that its thread uses no
 //! reference. The handles that a pool gives to its users check that the calling thread is still the
 //! worker.
 
@@ -157,8 +157,7 @@ impl<P: Platform> Drop for TakeBack<'_, P> {
                 // Before the wait: what the borrower is in may never end, which is to be reported.
                 (*registry).end_outside();
                 // Liveness: the borrower sets the latch when its wait ends, for which it need not
-                // run any job but the one that it is in; or when the value is
-                // dropped.
+                // run any job but the one that it is in; or when the value is dropped.
                 loan.returned.wait();
                 // SAFETY: 1. it stays in place: its thread calls this from a frame below it.
                 P::set_current(loan.worker);

@@ -15,9 +15,9 @@
 //!
 //! A worker in an [isolated](crate::isolation) wait does not search here: it takes what it has
 //! pushed itself, what threads outside have spawned in the scope that it waits for, its inbox, and
-//! from other workers' deques what descends from what it waits for.
-//! It counts as active, so that no poster relies on it for the other sources, and wakes another
-//! worker for what it leaves (`worker/isolated.rs`).
+//! from other workers' deques what descends from what it waits for. It counts as active, so that no
+//! poster relies on it for the other sources, and wakes another worker for what it leaves
+//! (`worker/isolated.rs`).
 //!
 //! A protocol may wake a worker with a hint, which says in which of these the work is. The worker
 //! looks there once, after its own queues.
@@ -283,8 +283,8 @@ impl<P: Platform> Registry<P> {
         let has_process_fence = any_enabled && P::fence_before_sleep(self);
         if !has_process_fence {
             // Ordering: if an owner pushes meanwhile, either we see the job or the owner sees that
-            // fast push is disabled; see `Deque::disable_fast_push` for what is left
-            // open. No weaker fence orders our stores before our looks.
+            // fast push is disabled; see `Deque::disable_fast_push` for what is left open. No
+            // weaker fence orders our stores before our looks.
             fence(Ordering::SeqCst);
             if any_enabled {
                 // What is left open is a job whose publication waits in a store buffer.

@@ -232,8 +232,7 @@ impl Ring {
             let mut queue = unsafe { self.ring.submission_shared() };
             submission.set_queued(queue.len());
             // SAFETY: what the entry refers to lives until it is completed: an operation by its
-            // reference, which the address stands for, and the buffer of the hint with
-            // the ring.
+            // reference, which the address stands for, and the buffer of the hint with the ring.
             submission.queue(|entry| unsafe { queue.push(entry) }.is_ok());
             if !submission.is_waiting() && queue.is_empty() {
                 self.is_refused.store(false, Ordering::Relaxed);
@@ -390,8 +389,8 @@ impl Ring {
         let is_listening = self.listen();
         if self.is_closed() {
             // Liveness: what ends the wait is in the pipe, or comes there. A read of the pipe that
-            // the kernel has had since before may take it out, so the worker looks
-            // again from time to time.
+            // the kernel has had since before may take it out, so the worker looks again from time
+            // to time.
             let time = if may_wait() { SLEEP_BESIDE } else { 0 };
             self.hint.wait_without_ring(time);
         } else if !is_listening {
@@ -399,10 +398,9 @@ impl Ring {
             std::thread::yield_now();
         } else if may_wait() {
             // Liveness: the read of the hint pipe is in flight, and completes when there is a hint.
-            // No other thread takes completions from here on, so the call returns for
-            // this one, and for that of any operation. Errors (a signal) mean that the
-            // protocol looks again. SAFETY: the call takes numbers only, and no
-            // argument.
+            // No other thread takes completions from here on, so the call returns for this one, and
+            // for that of any operation. Errors (a signal) mean that the protocol looks again.
+            // SAFETY: the call takes numbers only, and no argument.
             let _ = unsafe {
                 let submitter = self.ring.submitter();
                 submitter.enter::<libc::sigset_t>(0, 1, GETEVENTS, None)

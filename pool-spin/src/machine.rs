@@ -208,8 +208,8 @@ pub trait Ipi: 'static {
     /// Clears the interrupt on the calling core: it is no longer pending. Does nothing if it was
     /// not.
     ///
-    /// [`WfiIpi`] calls this after each halt, and so does the firmware's own handler
-    /// for the interrupt. Where only a handler can do it, as on x86, the handler alone calls it.
+    /// [`WfiIpi`] calls this after each halt, and so does the firmware's own handler for the
+    /// interrupt. Where only a handler can do it, as on x86, the handler alone calls it.
     ///
     /// Reads of memory that follow must not be performed before the interrupt is cleared. As a
     /// rule, that takes a barrier after the write to the controller. An interrupt that is sent

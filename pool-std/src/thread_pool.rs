@@ -163,8 +163,8 @@ impl ThreadPool {
     /// so when it has ended its current job; until then it also runs other jobs in the waits of
     /// that job. The call does not wait for that. Before it parks, the worker runs the jobs that it
     /// has queued and that the active workers have not taken. What these spawn is for the active
-    /// workers. Any thread may call this, and so may a job, even on a worker that the
-    /// call parks. Of several calls at the same time the last one counts.
+    /// workers. Any thread may call this, and so may a job, even on a worker that the call parks.
+    /// Of several calls at the same time the last one counts.
     ///
     /// What does not change:
     /// - Numbers: [`current_num_threads`](Self::current_num_threads) is the maximum, with which the

@@ -164,8 +164,8 @@ impl<D: Domain> Progress<D> {
     ///
     /// The next thread that [runs what is due](Self::run_reached) runs the operation. This call
     /// runs what is due too, so that an operation that nothing delays has mostly been run when it
-    /// returns, unless another thread is about to run it.
-    /// The caller must not hold a lock that an operation takes. A managed thread should use its own
+    /// returns, unless another thread is about to run it. The caller must not hold a lock that an
+    /// operation takes. A managed thread should use its own
     /// [`schedule`](crate::ManagedThread::schedule), which executes one fence for many operations
     /// and runs none.
     ///

@@ -50,9 +50,9 @@ pub(crate) use slot::Tenant;
 /// place of a sleeping worker, and [`AwakeSet`], for searches that leave sleepers out.
 ///
 /// [`Jec`](crate::Jec) is the one that pools use; [`Sockets`](crate::Sockets) is several of them,
-/// for large machines; [`Classic`](crate::Classic) is simpler and wakes
-/// all sleepers at once; [`Hints`](crate::Hints) tells a worker that it wakes where the work is;
-/// [`Busy`](crate::Busy) never sleeps.
+/// for large machines; [`Classic`](crate::Classic) is simpler and wakes all sleepers at once;
+/// [`Hints`](crate::Hints) tells a worker that it wakes where the work is; [`Busy`](crate::Busy)
+/// never sleeps.
 ///
 /// # What a caller promises
 /// 1. Each worker has one thread, and that thread alone calls `start_looking`, then `no_work_found`
@@ -138,11 +138,10 @@ pub trait SleepProtocol {
 
     /// One worker's way from having no work to being asleep.
     ///
-    /// Created by [`start_looking`](Self::start_looking), kept by the worker's
-    /// search loop, and given back to [`work_found`](Self::work_found). A worker that drops it
-    /// counts as idle for good, and posters rely on a searcher that does not exist. The
-    /// protocols of this crate find that with debug assertions, when the worker begins its next
-    /// search.
+    /// Created by [`start_looking`](Self::start_looking), kept by the worker's search loop, and
+    /// given back to [`work_found`](Self::work_found). A worker that drops it counts as idle for
+    /// good, and posters rely on a searcher that does not exist. The protocols of this crate find
+    /// that with debug assertions, when the worker begins its next search.
     type IdleState;
 
     /// Where a worker that was woken looks first: [`Hint`], or `()` if the protocol does not say.

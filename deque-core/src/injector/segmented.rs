@@ -163,9 +163,8 @@ impl<T: Element> Injector<T> {
                 Ordering::Acquire,
             ) {
                 // Other producers were faster. The longer we stay away, the more of theirs get in.
-                // We do not read the index again after the pause: if they have
-                // pushed meanwhile, they still do, so the next exchange shall fail
-                // and the next pause be longer.
+                // We do not read the index again after the pause: if they have pushed meanwhile,
+                // they still do, so the next exchange shall fail and the next pause be longer.
                 (index, block) = (now, self.tail.load_block());
                 backoff.spin();
                 continue;

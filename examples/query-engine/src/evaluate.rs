@@ -105,9 +105,8 @@ impl<R: Rules> Evaluation<'_, R> {
             self.shared.table.mark_cycle(&error);
             return Err(Next::Cycle(error));
         }
-        // On a thread outside the pool, the pool would not report a deadlock. And if
-        // this worker computes the query, below on its stack, then that goes on only when we have
-        // returned.
+        // On a thread outside the pool, the pool would not report a deadlock. And if this worker
+        // computes the query, below on its stack, then that goes on only when we have returned.
         if worker.is_none() || running.worker == worker {
             return Err(Next::RunToo);
         }

@@ -142,9 +142,9 @@ impl<P: Platform> WorkerThread<P> {
         if self.may_be_left_out.get() {
             self.registry().wake_worker(self.index());
             // Ordering: pairs with the fence of a worker that falls asleep, before it reads which
-            // workers may be awake: either it sees that this one is awake, and so the
-            // job, or the caller sees that worker and announces the job. The fence
-            // after the push came before this worker was awake.
+            // workers may be awake: either it sees that this one is awake, and so the job, or the
+            // caller sees that worker and announces the job. The fence after the push came before
+            // this worker was awake.
             fence(Ordering::SeqCst);
         }
     }

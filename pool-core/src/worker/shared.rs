@@ -154,8 +154,8 @@ impl<P: Platform> WorkerShared<P> {
         // Ordering: Relaxed; the worker alone writes this.
         if !self.may_hold_posted.load(Ordering::Relaxed) {
             // Ordering: Relaxed. The fence of the caller comes after it, as after the push, and
-            // pairs with that of a worker that stops searching: either that one sees
-            // both, or the caller sees that it does not search any more.
+            // pairs with that of a worker that stops searching: either that one sees both, or the
+            // caller sees that it does not search any more.
             self.may_hold_posted.store(true, Ordering::Relaxed);
         }
     }

@@ -149,8 +149,8 @@ impl Rings {
             self.follow(operation.conclude(result), operation);
             ring.has_concluded();
             // Ordering: pairs with the completer's fence. Either the completer sees that this
-            // operation is concluded, or we see that the pool has ended, and the
-            // completer looks again. Nothing weaker orders our count before our look.
+            // operation is concluded, or we see that the pool has ended, and the completer looks
+            // again. Nothing weaker orders our count before our look.
             fence(Ordering::SeqCst);
             if self.has_ended() {
                 self.event.increase();
@@ -181,8 +181,8 @@ impl Rings {
         let mut cancelled = vec![false; self.rings.len()];
         loop {
             // Liveness: the kernel increases the counter for a completion that no thread waits for,
-            // and threads after they have left something in the inbox. It stays above
-            // zero until we have reset it, and after that we look at everything.
+            // and threads after they have left something in the inbox. It stays above zero until we
+            // have reset it, and after that we look at everything.
             //
             // At the end, the kernel may be in the middle of beginning an operation anew when it is
             // asked to cancel all of them, and not find it. So that is repeated.

@@ -67,8 +67,8 @@ impl<'scope, S: System> Scope<'scope, S> {
     /// If the worker that waits for the scope is [isolated](pool_core::Isolation), what a core
     /// spawns that is not a worker of the pool, or a job of a broadcast, or a job that a
     /// [yield](Worker::yield_now) in an isolated job runs, runs on that worker, when it waits for
-    /// the scope. So the scope's body must not wait for it. Nor may it join what
-    /// waits for a full arena there.
+    /// the scope. So the scope's body must not wait for it. Nor may it join what waits for a full
+    /// arena there.
     ///
     /// # Examples
     /// See [`Scope`].

@@ -41,8 +41,7 @@ pub type JoinHandle<T> = ScopedJoinHandle<'static, T>;
 /// A handle to a job: to wait for its result, to await it, or to abort it.
 ///
 /// Made by [`spawn_handle`], [`ThreadPool::spawn_handle`](crate::ThreadPool::spawn_handle) and
-/// [`spawn_handle_in`]. A handle of a scope borrows what the
-/// scope's jobs borrow.
+/// [`spawn_handle_in`]. A handle of a scope borrows what the scope's jobs borrow.
 ///
 /// - [`join`](Self::join) waits for the result. [`wait_timeout`](Self::wait_timeout) waits for a
 ///   limited time.

@@ -16,11 +16,11 @@ use crate::{
 /// lock, a borrow of a `RefCell`, a token, or a thread-local variable with the state of a job.
 /// Otherwise the worker may begin such a job below the frame that holds it, and wait for itself.
 ///
-/// The jobs of the closure are isolated too, whichever workers run them: those of its joins,
-/// scopes and broadcasts, and those that it spawns with a handle. What it spawns in a scope that
-/// was opened before is as isolated as that scope. A worker that is between jobs may take any of
-/// them, so the closure uses the whole pool. The price is that a worker which
-/// waits in it, and finds nothing that descends from what it waits for, helps no other call.
+/// The jobs of the closure are isolated too, whichever workers run them: those of its joins, scopes
+/// and broadcasts, and those that it spawns with a handle. What it spawns in a scope that was
+/// opened before is as isolated as that scope. A worker that is between jobs may take any of them,
+/// so the closure uses the whole pool. The price is that a worker which waits in it, and finds
+/// nothing that descends from what it waits for, helps no other call.
 ///
 /// A job that is [spawned](crate::spawn()) in the closure, and for which no scope waits, is run by
 /// a worker that is between jobs. A closure that waits for such a job in another way, for example

@@ -2,8 +2,8 @@
 
 use crate::trace;
 
-/// Runs a closure as a part of a job that has a name, which the trace of the pool
-/// shows: the timeline has a slice of this name, inside that of the job.
+/// Runs a closure as a part of a job that has a name, which the trace of the pool shows: the
+/// timeline has a slice of this name, inside that of the job.
 ///
 /// A job has the name of its closure's type already. Use this for the phases of a long job, for
 /// closures of one type that do different things, and for the second closures of joins, which leave

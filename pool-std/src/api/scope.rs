@@ -416,8 +416,8 @@ impl<'scope> ScopeFifo<'scope> {
         let job = unsafe { scope_job(self, worker, body) };
         match worker {
             // SAFETY: `push`: 1. the queue needs no node; 2. the scope waits for the job, and a
-            // stand-in has been run when its job begins. `post`: 1. the stand-in is
-            // used for this alone.
+            // stand-in has been run when its job begins. `post`: 1. the stand-in is used for this
+            // alone.
             Some(worker) => unsafe {
                 let fifo = &self.fifos[worker.index().get()];
                 worker.post(fifo.push(NO_NODE, job));

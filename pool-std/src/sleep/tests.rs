@@ -166,8 +166,8 @@ fn overlooked(pool: &ThreadPool) -> usize {
     pool.in_place_scope(|scope| {
         scope.spawn(|_| {
             // A thread that wakes all workers may have woken this one, and be about to wake the
-            // other one. Until then that one sleeps on, although the protocol says that
-            // all are awake.
+            // other one. Until then that one sleeps on, although the protocol says that all are
+            // awake.
             while !has_woken.load(SeqCst) {
                 thread::yield_now();
             }

@@ -163,9 +163,8 @@ impl ActiveWorkers {
         if step == NextStep::Park {
             state.is_parked[worker.index().get()] = true;
             // Under the lock, so that a broadcast whose job the worker has not seen finds it
-            // absent, and counts it again before the broadcast returns. Otherwise the
-            // worker could be missing when the others block or sleep, and be reported
-            // with them.
+            // absent, and counts it again before the broadcast returns. Otherwise the worker could
+            // be missing when the others block or sleep, and be reported with them.
             //
             // This can call a deadlock handler, which must not take the lock: see `end`, `set` and
             // the caller of `revive_for_inboxes`.

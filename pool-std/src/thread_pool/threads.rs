@@ -218,8 +218,8 @@ impl Threads {
             }
             None => handlers.around_wait(|| {
                 // Liveness: each thread that was started notifies when it stops, which it does once
-                // the pool has no reference left; a `ThreadBuilder` that is dropped
-                // unrun counts as stopped.
+                // the pool has no reference left; a `ThreadBuilder` that is dropped unrun counts as
+                // stopped.
                 let running = lock(&self.running);
                 let running = self
                     .all_stopped

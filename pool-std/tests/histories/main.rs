@@ -1,7 +1,7 @@
 //! Random histories of workers that block on events and resume each other, lend their places, and
-//! park. Each goes on to its end, or comes
-//! to a deadlock that is reported and then broken. A history that does neither hangs: then a
-//! watchdog names its seed and prints what every worker does.
+//! park. Each goes on to its end, or comes to a deadlock that is reported and then broken. A
+//! history that does neither hangs: then a watchdog names its seed and prints what every worker
+//! does.
 //!
 //! `STRESS_SECONDS` sets how long the test goes on; the default is a number of histories that takes
 //! seconds. `STRESS_SEED` sets the first seed.

@@ -152,8 +152,7 @@ const fn shift(purpose: Purpose) -> u8 {
 /// from how long its own wake-up took.
 ///
 /// Kept with the worker, and written by its wakers. No step of a protocol reads it, but for the
-/// number of rounds. Not a part of [`History`], so that a slot wastes no bytes
-/// between the two.
+/// number of rounds. Not a part of [`History`], so that a slot wastes no bytes between the two.
 pub(crate) struct WakeTime {
     /// By the clock of the worker's parker, as many nanoseconds as a word holds.
     nanoseconds: AtomicUsize,

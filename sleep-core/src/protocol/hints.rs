@@ -164,9 +164,9 @@ impl<S: HintSlots, I: AsRef<IdlePolicy>> Hints<S, I> {
 
     /// Wakes up to `count` sleepers and sends them a hint. Does nothing if no worker sleeps.
     ///
-    /// The seed's `notifyEmper`. As for [internal](Origin::Internal) jobs, a worker
-    /// that is falling asleep may overlook the work unless the caller has executed a sequentially
-    /// consistent fence since it queued the work.
+    /// The seed's `notifyEmper`. As for [internal](Origin::Internal) jobs, a worker that is falling
+    /// asleep may overlook the work unless the caller has executed a sequentially consistent fence
+    /// since it queued the work.
     #[inline]
     pub fn notify(&self, count: usize, hint: Hint) {
         if self.sleepers.any() {

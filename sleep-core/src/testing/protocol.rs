@@ -256,9 +256,9 @@ impl<S: LendSeats<Parker = ScheduledParker>> Pool<S> {
 /// [`ScheduledParker`]s. Let it use [`IdlePolicy::IMMEDIATE`](crate::IdlePolicy::IMMEDIATE), or
 /// other rounds that are few.
 ///
-/// The check plays a thread outside with one worker or two. It runs
-/// them in every order of their steps with at most two preemptions, or one if there are two
-/// workers. It finds, with a schedule that is the same in each run:
+/// The check plays a thread outside with one worker or two. It runs them in every order of their
+/// steps with at most two preemptions, or one if there are two workers. It finds, with a schedule
+/// that is the same in each run:
 ///
 /// - a wake-up that is lost, because the last look is missing or comes before the registration, the
 ///   latch is not looked at, or a worker that finds work leaves the rest to one that sleeps

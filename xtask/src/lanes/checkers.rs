@@ -59,8 +59,8 @@ pub(super) fn miri(quick: bool) -> Result<u64> {
         // A processor that is not multi-copy atomic, where deques are never biased.
         steps.push(narrow(&["-p", "deque-core", "gate"]));
         // Jobs that borrow from frames, on real threads, waits that run a part of the jobs, and a
-        // worker that is freed.
-        // Dropping a pool does not wait for its threads, which Miri would call a leak.
+        // worker that is freed. Dropping a pool does not wait for its threads, which Miri would
+        // call a leak.
         for module in ["scope::", "isolation::", "adopted::a_failed_build"] {
             steps.push(miri(
                 &["test", "-p", "pool-std", "--test", "suite", module],

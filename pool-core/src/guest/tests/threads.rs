@@ -106,9 +106,9 @@ fn a_guest_is_no_guest_within_itself<P: TestPlatform<Data = AtomicBool>>() {
     });
 }
 
-/// The only worker sleeps when the guest has queued the job, and must be woken for it.
-/// A guest has seen a job when it gave the seat back, and a second guest takes the seat before the
-/// first one can wake the host. The second one may wait for the job.
+/// The only worker sleeps when the guest has queued the job, and must be woken for it. A guest has
+/// seen a job when it gave the seat back, and a second guest takes the seat before the first one
+/// can wake the host. The second one may wait for the job.
 fn work_that_waits_keeps_guests_out<P: TestPlatform<Data = AtomicBool, Queue = TestQueue>>() {
     with_guests::<P>(1, |registry| {
         for _ in 0..10 {

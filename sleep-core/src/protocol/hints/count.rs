@@ -78,10 +78,9 @@ impl SleeperCount {
                 return 0;
             }
             // Ordering: AcqRel. Acquire pairs with `register`: the slot of each worker that is
-            // counted is open for us, at the first look. Release pairs with `register`
-            // too: a worker that finds a notification sees the job; the fence of
-            // `notify_anywhere` alone would do. Relaxed on failure: the number is tried
-            // again.
+            // counted is open for us, at the first look. Release pairs with `register` too: a
+            // worker that finds a notification sees the job; the fence of `notify_anywhere` alone
+            // would do. Relaxed on failure: the number is tried again.
             let exchanged = self.units.compare_exchange_weak(
                 units.cast_unsigned(),
                 lowered.cast_unsigned(),

@@ -43,9 +43,9 @@ impl<S: HintSlots, I: AsRef<IdlePolicy>> Hints<S, I> {
             idle.search.turn_back();
             if is_set && slot.is_notified() {
                 // A notifier may have claimed us before we counted ourselves. Then the unit that we
-                // have counted belongs to a worker that sleeps, and posters that
-                // read the count meanwhile took it for awake. `has_work` would make
-                // up for that, but is not called. So that worker is woken.
+                // have counted belongs to a worker that sleeps, and posters that read the count
+                // meanwhile took it for awake. `has_work` would make up for that, but is not
+                // called. So that worker is woken.
                 self.notify(1, Hint::Unknown);
             }
             return Hint::Unknown;
@@ -87,9 +87,9 @@ impl<S: HintSlots, I: AsRef<IdlePolicy>> Hints<S, I> {
                     return false;
                 }
                 // Two notifications have reached this worker: one by the count, and one of a
-                // notifier that has claimed the slot and paid for it with a unit of
-                // another worker, which sleeps. That worker must be counted again.
-                // Each further notification that this consumes finds us awake.
+                // notifier that has claimed the slot and paid for it with a unit of another worker,
+                // which sleeps. That worker must be counted again. Each further notification that
+                // this consumes finds us awake.
                 while !self.sleepers.register() {}
                 true
             }

@@ -127,9 +127,8 @@ impl AtomicCounters {
             let next = word.wrapping_add(self.widths.one_jec());
             // Ordering: Release publishes the job that was queued before this call to the workers
             // that get sleepy after it (`make_jec_sleepy`, `load`): with Relaxed such a worker
-            // could remember the new value and still not see the job. No Acquire:
-            // nothing of what other threads wrote is read on the strength of this
-            // exchange.
+            // could remember the new value and still not see the job. No Acquire: nothing of what
+            // other threads wrote is read on the strength of this exchange.
             match self
                 .word
                 .compare_exchange_weak(word, next, Ordering::Release, Ordering::Relaxed)

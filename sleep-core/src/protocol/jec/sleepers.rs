@@ -138,10 +138,10 @@ impl Sleepers {
         for step in 0..groups {
             let group = (start / GROUP + step) % groups;
             // Ordering: Relaxed. A waker has executed a fence that pairs with the sleeper's: either
-            // this sees the bit of a worker that sleeps, or that worker sees the
-            // waker's job. A worker that is about to sleep has executed a fence too: if
-            // it sees the bit of a worker that has cleared it, that one's next fence comes
-            // later, after which it sees this worker registered.
+            // this sees the bit of a worker that sleeps, or that worker sees the waker's job. A
+            // worker that is about to sleep has executed a fence too: if it sees the bit of a
+            // worker that has cleared it, that one's next fence comes later, after which it sees
+            // this worker registered.
             let mut selected = select(slots[group].group().load(Ordering::Relaxed));
             while selected != 0 {
                 let distance = selected.rotate_right(first as u32).trailing_zeros() as usize;

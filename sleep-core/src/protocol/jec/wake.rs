@@ -61,8 +61,7 @@ impl<S: Slots, I: AsRef<IdlePolicy>> Jec<S, I> {
     ) {
         if self.are_enough(counters) {
             // Liveness: there is an idle worker, and it was one when this worker left. So whatever
-            // a poster left to this worker, that one passes on, or it sees it in its
-            // last look.
+            // a poster left to this worker, that one passes on, or it sees it in its last look.
             return;
         }
         // Ordering: pairs with the fence in `announce_injected`. Either that poster reads the

@@ -16,10 +16,9 @@ const FEW: usize = 32;
 /// Two words with one bit for each socket, on lines of their own.
 ///
 /// The first says in which sockets workers may sleep. A worker that registers as a sleeper sees the
-/// bit of its socket set in its last look, or sets it. Only threads that have
-/// jobs for others clear bits, see [`forget_if_awake`](super::Sockets::forget_if_awake): a worker
-/// that wakes up writes nothing here, so that the line changes seldom while workers fall asleep and
-/// wake up in turns.
+/// bit of its socket set in its last look, or sets it. Only threads that have jobs for others clear
+/// bits, see [`forget_if_awake`](super::Sockets::forget_if_awake): a worker that wakes up writes
+/// nothing here, so that the line changes seldom while workers fall asleep and wake up in turns.
 ///
 /// The second is advice for searches: in which sockets many workers are awake, so that looking
 /// which ones they are does not pay.
