@@ -1,6 +1,9 @@
 //! A ring alone: what the kernel refuses is repeated, and nothing is lost.
 
-use std::io::{PipeReader, PipeWriter, Write as _, pipe};
+use std::{
+    io::{PipeReader, PipeWriter, Write as _, pipe},
+    os::fd::AsRawFd as _,
+};
 
 use pool_std::driver::{ChannelFull, Hint, WorkerParker as _};
 

@@ -9,7 +9,7 @@ use crate::{
     latch::BlockingLatch,
     testing::{Event, Test, observe, registry, with_worker},
 };
-use sleep_core::Purpose;
+use sleep_core::{CoreLatch, Purpose};
 
 /// Injects a job and lets the worker run it. Returns how often the injector was asked whether it is
 /// empty before the job was in it.
