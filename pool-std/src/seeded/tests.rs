@@ -196,6 +196,46 @@ fn an_order_repeats_if_workers_are_parked_and_revived() {
     }
 }
 
+/// On a busy machine the workers took more than a second until they had nothing to do. The next call
+/// from outside came in between, and the order varied.
+#[cfg(not(miri))]
+#[test]
+fn a_call_returns_when_slow_workers_have_come_to_rest() {
+    let pool = pool(1);
+    let is_done = Arc::new(AtomicBool::new(false));
+    let job = is_done.clone();
+    pool.spawn(move || {
+        let begin = Instant::now();
+        while begin.elapsed() < Duration::from_millis(1500) {
+            let slice = Instant::now();
+            while slice.elapsed() < Duration::from_millis(10) {
+                std::hint::spin_loop();
+            }
+            crate::yield_now();
+        }
+        job.store(true, SeqCst);
+    });
+    pool.install(|| ());
+    assert!(is_done.load(SeqCst));
+}
+
+/// They may poll for what the caller does next.
+#[cfg(not(miri))]
+#[test]
+fn a_call_returns_although_a_worker_never_comes_to_rest() {
+    let pool = pool(1);
+    let has_returned = Arc::new(AtomicBool::new(false));
+    let job = has_returned.clone();
+    pool.spawn(move || {
+        while !job.load(SeqCst) {
+            crate::yield_now();
+        }
+    });
+    pool.install(|| ());
+    has_returned.store(true, SeqCst);
+    pool.shutdown().unwrap();
+}
+
 /// Checks that a listed schedule repeats what the generator has chosen.
 #[test]
 fn the_switches_of_a_run_repeat_it() {

@@ -21,7 +21,7 @@ use state::{Member, State, Status, UNKNOWN, Waits};
 
 /// How often a worker that waits for its turn looks at what the one that has it does.
 const LOOK: Duration = Duration::from_millis(1);
-/// How long a thread outside waits until the workers have come to rest.
+/// How long a thread outside waits at least until the workers have come to rest.
 const SETTLING: Duration = Duration::from_secs(1);
 
 /// The turn that workers of seeded pools hand to each other.
@@ -265,12 +265,14 @@ impl Turns {
         members.by_ref().filter(is_asleep).count()
     }
 
-    /// Waits, on a thread outside, until no member goes on by itself, but not for good.
+    /// Waits, on a thread outside, until no member goes on by itself, but not for good: members may
+    /// poll for what this thread is going to do.
     pub(crate) fn settle(&self) {
         let begin = Instant::now();
         let mut state = self.lock();
-        // Liveness: the time ends.
-        while !state.is_at_rest() && begin.elapsed() < SETTLING {
+        let first = state.choices.made();
+        // Liveness: the time ends, and either choices are made or the last one gets old.
+        while !state.is_at_rest() && (begin.elapsed() < SETTLING || state.is_about_to_rest(first)) {
             let (guard, waited) = self
                 .at_rest
                 .wait_timeout(state, LOOK)

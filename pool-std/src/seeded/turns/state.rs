@@ -6,7 +6,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::super::{choices::Choices, system::SystemThread};
+use super::{
+    super::{choices::Choices, system::SystemThread},
+    SETTLING,
+};
 
 /// For how long a worker must be seen to wait for something outside the pool.
 const BLOCKED: Duration = Duration::from_millis(20);
@@ -14,6 +17,10 @@ const BLOCKED: Duration = Duration::from_millis(20);
 pub(super) const UNKNOWN: Duration = Duration::from_secs(if cfg!(miri) { 20 } else { 1 });
 /// How long a worker may keep the turn that runs: it may wait for another one without sleeping.
 const COMPUTING: Duration = Duration::from_secs(2);
+/// How many choices members that come to rest may make first, and so many more for each member. On
+/// a busy machine, a choice may take as long as a time slice of each thread that computes.
+const CHOICES_TO_REST: u64 = 1000;
+const CHOICES_OF_MEMBER: u64 = 10;
 
 /// Who has the turn, and what the members do.
 pub(super) struct State {
@@ -155,6 +162,14 @@ impl State {
         members.any(|member| {
             member.status == Status::Blocked && member.thread.is_blocked() == Some(false)
         })
+    }
+
+    /// Whether the members make choices, and have made too few since the first of these for members
+    /// that would not come to rest.
+    pub(super) fn is_about_to_rest(&self, first: u64) -> bool {
+        let choices = self.choices.made() - first;
+        let limit = CHOICES_TO_REST + CHOICES_OF_MEMBER * self.members.len() as u64;
+        choices < limit && self.last_choice.elapsed() < SETTLING
     }
 
     pub(super) fn is_at_rest(&self) -> bool {
