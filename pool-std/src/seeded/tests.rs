@@ -196,8 +196,8 @@ fn an_order_repeats_if_workers_are_parked_and_revived() {
     }
 }
 
-/// On a busy machine the workers took more than a second until they had nothing to do. The next call
-/// from outside came in between, and the order varied.
+/// On a busy machine the workers took more than a second until they had nothing to do. The next
+/// call from outside came in between, and the order varied.
 #[cfg(not(miri))]
 #[test]
 fn a_call_returns_when_slow_workers_have_come_to_rest() {

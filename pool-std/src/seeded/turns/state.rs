@@ -8,11 +8,17 @@ use std::{
 
 use super::{
     super::{choices::Choices, system::SystemThread},
-    SETTLING,
+    LOOK, SETTLING,
 };
+
+#[cfg(all(test, any(target_os = "linux", target_os = "android"), not(miri)))]
+mod tests;
 
 /// For how long a worker must be seen to wait for something outside the pool.
 const BLOCKED: Duration = Duration::from_millis(20);
+/// How often, in different milliseconds. On a busy machine there are few looks in that time, and a
+/// worker may happen to wait for a moment at each of them.
+const LOOKS: u32 = 10;
 /// How long a worker may keep the turn where the system does not tell what it does.
 pub(super) const UNKNOWN: Duration = Duration::from_secs(if cfg!(miri) { 20 } else { 1 });
 /// How long a worker may keep the turn that runs: it may wait for another one without sleeping.
@@ -33,12 +39,21 @@ pub(super) struct State {
     /// nor taken away meanwhile.
     pub(super) holds: usize,
     pub(super) last_choice: Instant,
-    /// Since when the member that has the turn is seen to be blocked, and at which choice.
-    pub(super) blocked: Option<(u64, Instant)>,
+    /// Whether the member that has the turn was blocked at all looks since it has it.
+    pub(super) blocked: Option<Blocked>,
     /// Since when all members are seen to wait, and at which choice.
     pub(super) stuck: Option<(u64, Instant)>,
     /// Kept to save allocations.
     pub(super) ready: Vec<usize>,
+}
+
+/// The looks at a member that was blocked at each of them.
+pub(super) struct Blocked {
+    /// The number of choices at the first one.
+    choice: u64,
+    first: Instant,
+    last: Instant,
+    looks: u32,
 }
 
 pub(super) struct Member {
@@ -108,14 +123,7 @@ impl State {
             return;
         };
         let is_over = match self.members[turn].thread.is_blocked() {
-            Some(true) => {
-                let choice = self.choices.made();
-                let since = match self.blocked {
-                    Some((then, since)) if then == choice => since,
-                    _ => self.blocked.insert((choice, Instant::now())).1,
-                };
-                since.elapsed() >= BLOCKED
-            }
+            Some(true) => self.is_blocked_for_long(),
             Some(false) => {
                 self.blocked = None;
                 self.last_choice.elapsed() >= COMPUTING
@@ -127,6 +135,26 @@ impl State {
             self.members[turn].status = Status::Blocked;
             self.pass(None, at_rest);
         }
+    }
+
+    /// Counts a look at which the member that has the turn is blocked. Returns whether it is taken to
+    /// be blocked.
+    fn is_blocked_for_long(&mut self) -> bool {
+        let (choice, now) = (self.choices.made(), Instant::now());
+        let earlier = self.blocked.take().filter(|it| it.choice == choice);
+        let mut blocked = earlier.unwrap_or(Blocked {
+            choice,
+            first: now,
+            last: now,
+            looks: 0,
+        });
+        if now - blocked.last >= LOOK {
+            blocked.last = now;
+            blocked.looks += 1;
+        }
+        let is_long = blocked.looks >= LOOKS && now - blocked.first >= BLOCKED;
+        self.blocked = Some(blocked);
+        is_long
     }
 
     pub(super) fn describe_waits(&self) -> Waits {
