@@ -50,10 +50,16 @@ use ends::{AtomicBottom, AtomicTop};
 /// | operation | cost |
 /// | --- | --- |
 /// | push | a store; never waits |
-/// | pop, LIFO | a full fence; a compare-exchange for the last element, and for one of the oldest 32 after a batch was stolen |
-/// | pop, LIFO, [biased](Self::with_process_fence) | a compare-exchange at most once until a thief comes |
+/// | pop, LIFO | a full fence; for the last element also a compare-exchange |
+/// | pop, LIFO, [biased] | a compare-exchange at most once until a thief comes |
 /// | pop, FIFO | a compare-exchange |
-/// | steal | a compare-exchange, and a full fence from a LIFO owner; the first one from a biased owner waits for its next pop, or else takes a process fence |
+/// | steal | a compare-exchange, and a full fence from a LIFO owner |
+///
+/// After a batch was stolen, a pop of one of the oldest 32 elements takes a compare-exchange, too.
+/// The first steal from a biased owner waits for the owner's next pop, or else takes a process
+/// fence.
+///
+/// [biased]: Self::with_process_fence
 ///
 /// All are lock-free; push and LIFO pop are wait-free except when the buffer grows.
 ///

@@ -8,9 +8,9 @@
 //! | what is told | where |
 //! | --- | --- |
 //! | a worker arrives, leaves | `WorkerThread::enter`, `WorkerThread::leave` |
-//! | a worker sleeps, wakes up | `worker/idle.rs`: within the last look at all sources, and after the sleep |
+//! | a worker sleeps, wakes up | `worker/idle.rs`: in the last look, and after the sleep |
 //! | a worker that sleeps is going to be woken by its latch | `Registry::wake_waiter` |
-//! | a worker waits for an event from outside | nothing: it stays active, see `WorkerThread::wait_for_outside` |
+//! | a worker waits for an event from outside | nothing: it stays active |
 //! | a worker is lent, and its thread does something outside the pool | `WorkerThread::lend` |
 //! | a guest takes a worker's place, and gives it back | `guest.rs` |
 //! | a worker blocks | `WorkerThread::mark_blocked`, by the pool's user |

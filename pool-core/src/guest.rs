@@ -6,14 +6,21 @@
 //! do more threads run than the pool has workers. If no seat is free, the closure is
 //! [injected](Registry::in_worker) as before.
 //!
-//! | step | host | guest |
-//! | --- | --- | --- |
-//! | 1 | has found nothing and registered as a sleeper. In its last look: is not known as a worker any more, and **vacates the seat**. Parks | |
-//! | 2 | sleeps | asks the protocol for a sleeper ([`borrow_sleeper`](sleep_core::LendSeats::borrow_sleeper)), and **occupies the seat**. If work is queued already, it gives the seat back and wakes the host: its closure may wait for that work |
-//! | 3 | sleeps | is known as the worker, and runs the closure. In its joins it runs other jobs, or sleeps as the worker |
-//! | 4 | sleeps | leaves what it has queued to others, is not known as a worker any more, and **vacates the seat** |
-//! | 5 | sleeps, or is woken | gives the worker back to the protocol ([`give_back`](sleep_core::LendSeats::give_back)): fence, last look, and wakes the host if there is something to do for it |
-//! | 6 | wakes up, **reclaims the seat**, and is known as the worker again | |
+//! 1. The host has found nothing and registered as a sleeper. In its last look it ceases to be
+//!    known as a worker, and **vacates the seat**. It parks.
+//! 2. The guest asks the protocol for a sleeper ([`borrow_sleeper`]), and **occupies the seat**. If
+//!    work is queued already, it gives the seat back and wakes the host: its closure may wait for
+//!    that work.
+//! 3. The guest is known as the worker, and runs the closure. In its joins it runs other jobs, or
+//!    sleeps as the worker.
+//! 4. The guest leaves what it has queued to others, is not known as a worker any more, and
+//!    **vacates the seat**.
+//! 5. The guest gives the worker back to the protocol ([`give_back`]): it executes a fence, looks
+//!    for the last time, and wakes the host if there is something to do for it.
+//! 6. The host wakes up, **reclaims the seat**, and is known as the worker again.
+//!
+//! [`borrow_sleeper`]: sleep_core::LendSeats::borrow_sleeper
+//! [`give_back`]: sleep_core::LendSeats::give_back
 //!
 //! # What memory safety rests on
 //!

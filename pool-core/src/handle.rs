@@ -25,10 +25,10 @@ const LEFT_BY_HANDLE: u8 = 16;
 /// For platforms whose jobs give results back. The job itself, with its closure and its result,
 /// is a [`Job`](crate::Job) of the platform, which this is a part of.
 ///
-/// | access | rule |
-/// | --- | --- |
-/// | the content | the thread that has set `CLAIMED`, until it sets `DONE`; then the owner of the handle until it leaves, and then the queue's reference |
-/// | the waiter | the owner of the handle, while `AWAITED` is not set. The thread that sets `DONE`, if it finds `AWAITED` |
+/// - The content is for the thread that has set `CLAIMED`, until it sets `DONE`; then for the owner
+///   of the handle until it leaves, and then for the queue's reference.
+/// - The waiter is for the owner of the handle, while `AWAITED` is not set, and for the thread that
+///   sets `DONE`, if it finds `AWAITED`.
 ///
 /// So the owner has the waiter back when it has cleared `AWAITED` while `DONE` is not set. A thread
 /// that sets `DONE` touches the waiter before it leaves.

@@ -1,12 +1,13 @@
 //! Lending a worker to another thread, while its own thread waits for something outside the pool.
 //!
-//! | step | the thread that lends | the thread that borrows |
-//! | --- | --- | --- |
-//! | 1 | is not known as a worker any more, and gives the [`LentWorker`] away | |
-//! | 2 | runs a closure of the user, which blocks | is known as the worker, calls a closure for its own beginning, and [waits](WorkerThread::wait_for_outside) for the end of the closure: runs jobs, or sleeps |
-//! | 3 | the closure has ended: sets the latch of that wait, and blocks | ends the job that it is in, and with it every wait in that job |
-//! | 4 | | is not known as a worker any more, and sets the latch of the lender |
-//! | 5 | is known as the worker again, and continues | |
+//! 1. The lender ceases to be known as a worker, and gives the [`LentWorker`] away.
+//! 2. The lender runs a closure of the user, which blocks. The borrower is known as the worker,
+//!    calls a closure for its own beginning, and [waits](WorkerThread::wait_for_outside) for the
+//!    end of the lender's closure: it runs jobs, or sleeps.
+//! 3. The closure has ended. The lender sets the latch of that wait, and blocks. The borrower ends
+//!    the job that it is in, and with it every wait in that job.
+//! 4. The borrower ceases to be known as a worker, and sets the latch of the lender.
+//! 5. The lender is known as the worker again, and continues.
 //!
 //! # Why the frames of the lender stay valid
 //!

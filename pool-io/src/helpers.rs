@@ -1,9 +1,9 @@
 //! The backend of threads that make blocking system calls.
 //!
-//! | thread | what it does |
-//! | --- | --- |
-//! | helpers, a few | take operations from one queue, and make their calls, which may block for as long as a disk needs |
-//! | the poller | holds the transfers of streams, which may wait without limit, until `poll` says that they are ready; then it queues them. Starts another helper when all of them are blocked for long, see [`growth`] |
+//! A few *helpers* take operations from one queue, and make their calls, which may block for as
+//! long as a disk needs. The *poller* holds the transfers of streams, which may wait without limit,
+//! until `poll` says that they are ready; then it queues them. It starts another helper when all of
+//! them are blocked for long, see [`growth`].
 //!
 //! A transfer of a stream that need not wait is made by the thread that begins it.
 //!

@@ -140,8 +140,9 @@ impl<S: System<Deadlock = NoDeadlockDetection>> SpinPool<S> {
     /// }
     ///
     /// type Sleep = Jec<Inline<Slot<Parker>, 2>, Immediate>;
+    /// const SLOTS: [Slot<Parker>; 2] = [const { Slot::new(Parker::NEW) }; 2];
     /// static POOL: SpinPool<Cores<Host, 2, 64, Sleep>> =
-    ///     SpinPool::with_protocol(Jec::from_array([const { Slot::new(Parker::NEW) }; 2], Immediate));
+    ///     SpinPool::with_protocol(Jec::from_array(SLOTS, Immediate));
     /// assert_eq!(POOL.num_workers(), 2);
     /// ```
     #[must_use]

@@ -8,7 +8,7 @@
 //! | `error` | the error of a mark |
 //! | `sections` | labels and times, beside the accounting of `sleep-core` |
 //! | `deadlock` | from the accounting's report to the user's handler |
-//! | `report`, `state` | what a handler receives, and what [`ThreadPool::state`](crate::ThreadPool::state) returns |
+//! | `report`, `state` | what a handler receives, and what `ThreadPool::state` returns |
 //! | `handlers` | acquire and release handlers, and which handler a thread is in |
 //! | `mutex` | the lock around the accounting |
 //! | `table` | tables as text |

@@ -13,7 +13,7 @@
 //! | `join`, `join_context`, `join_n`, `try_join`, `Worker::join` | the caller |
 //! | `install`, `call`, `scope` and others that run their closure in another pool | the caller |
 //! | `spawn` of a scope, and its relatives | the thread that spawns, not that of the scope |
-//! | `spawn`, `spawn_fifo`, `spawn_many`, `spawn_urgent`, `spawn_background`, `spawn_handle` | the thread that spawns |
+//! | `spawn`, `spawn_fifo`, `spawn_many`, `spawn_handle` and the like | the thread that spawns |
 //! | `spawn_future` | the thread that spawns, in each poll |
 //! | `broadcast`, `spawn_broadcast` | the caller, on each worker |
 //!

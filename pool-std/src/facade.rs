@@ -8,11 +8,19 @@
 //!
 //! | name | kind | what it is |
 //! | --- | --- | --- |
-//! | `pool_std_jobs_run`, `pool_std_jobs_posted`, `pool_std_steals_tried`, `pool_std_steals_succeeded`, `pool_std_steals_retried`, `pool_std_searches`, `pool_std_sleeps`, `pool_std_wakes`, `pool_std_fruitless_wakes`, `pool_std_deque_full`, `pool_std_revocations` | counters of a worker | as in [`Counts`](crate::Counts) |
-//! | `pool_std_active_seconds`, `pool_std_idle_seconds`, `pool_std_asleep_seconds` | gauges of a worker | as in [`WorkerTimes`](crate::WorkerTimes) |
+//! | `pool_std_jobs_run` and the like | counters of a worker | as in [`Counts`](crate::Counts) |
+//! | `pool_std_active_seconds` and the like | gauges of a worker | as in [`WorkerTimes`] |
 //! | `pool_std_queued` | gauge of a worker | about how many jobs are on its deque |
 //! | `pool_std_jobs_from_outside` | gauge of a pool | about how many jobs from outside wait |
-//! | `pool_std_workers` | gauge of a pool, with the label `state` | how many workers are active, idle, asleep, absent |
+//! | `pool_std_workers` | gauges of a pool, by the label `state` | how many workers do what |
+//!
+//! The counters are `pool_std_jobs_run`, `pool_std_jobs_posted`, `pool_std_steals_tried`,
+//! `pool_std_steals_succeeded`, `pool_std_steals_retried`, `pool_std_searches`, `pool_std_sleeps`,
+//! `pool_std_wakes`, `pool_std_fruitless_wakes`, `pool_std_deque_full` and `pool_std_revocations`.
+//! The times are `pool_std_active_seconds`, `pool_std_idle_seconds` and `pool_std_asleep_seconds`.
+//! The states are `active`, `idle`, `asleep` and `absent`.
+//!
+//! [`WorkerTimes`]: crate::WorkerTimes
 
 use metrics::{SharedString, Unit};
 

@@ -28,12 +28,18 @@
 //!
 //! | field | what it is |
 //! | --- | --- |
-//! | `state` | `active`, `idle`, `asleep`, `blocked`, `absent` or `unknown`, as in [`PoolState`](crate::PoolState) |
+//! | `state` | `active`, `idle`, `asleep`, `blocked`, `absent` or `unknown`, as in [`PoolState`] |
 //! | `label`, `blocked_ns` | of the section in which it is blocked, or null |
 //! | `queued` | about how many jobs are on its deque |
-//! | `jobs`, `posted`, `stolen`, `sleeps`, `wakes`, `fruitless` | numbers since the pool was built, as in [`Counts`](crate::Counts) |
+//! | `jobs`, `posted`, `stolen`, `sleeps`, `wakes`, `fruitless` | numbers, as in [`Counts`] |
 //! | `active_ns`, `idle_ns`, `asleep_ns` | as in [`WorkerTimes`](crate::WorkerTimes) |
-//! | `job` | the job that it runs: `name`, `type`, `part` (its innermost [labeled](crate::labeled) part, or null), `for_ns` and `depth`, how many jobs wait below it on the worker's stack; or null |
+//! | `job` | the job that it runs, or null |
+//!
+//! A job has `name`, `type`, `part`, which is its innermost [labeled](crate::labeled) part or null,
+//! `for_ns`, and `depth`, which is how many jobs wait below it on the worker's stack.
+//!
+//! [`PoolState`]: crate::PoolState
+//! [`Counts`]: crate::Counts
 //!
 //! Only pools that are built after the process has begun to serve know which job a worker runs:
 //! their workers keep their last 255 events, see [`trace`](crate::trace). A job is not known if it

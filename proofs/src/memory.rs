@@ -3,7 +3,7 @@
 //! | file | what it does |
 //! | --- | --- |
 //! | `memory/traces.rs` | what one thread may do, whatever it reads |
-//! | `memory/candidates.rs` | puts threads together: who reads from whom, and in which order locations change |
+//! | `memory/candidates.rs` | who reads from whom, and in which order locations change |
 //! | `memory/axioms.rs` | the model: which of these executions there are |
 //! | `memory/relation.rs` | relations between events |
 //! | `memory/witness.rs` | an execution, as text |

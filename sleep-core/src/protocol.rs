@@ -40,11 +40,11 @@ pub(crate) use slot::Tenant;
 /// | when | call |
 /// | --- | --- |
 /// | a worker begins to search for work | [`start_looking`](Self::start_looking) |
-/// | a search was fruitless | [`no_work_found`](Self::no_work_found), which may sleep, and says where to look first |
-/// | the worker stops searching: it has work, or its latch is set | [`work_found`](Self::work_found) |
+/// | a search was fruitless | [`no_work_found`](Self::no_work_found), which may sleep |
+/// | it has work, or its latch is set | [`work_found`](Self::work_found) |
 /// | jobs were queued that any worker may run | [`announce`](Self::announce) |
 /// | jobs were queued that one worker alone may run | [`announce_for`](Self::announce_for) |
-/// | a latch was set whose waiter sleeps | [`wake_worker`](Self::wake_worker), or [`set_latch`] for both |
+/// | a latch was set whose waiter sleeps | [`wake_worker`](Self::wake_worker), by [`set_latch`] |
 ///
 /// Two traits beside this one are for pools that use them: [`LendSeats`], for threads that take the
 /// place of a sleeping worker, and [`AwakeSet`], for searches that leave sleepers out.

@@ -26,7 +26,9 @@ mod tests;
 /// # struct Spin(AtomicBool);
 /// # impl Spin { const fn new() -> Self { Self(AtomicBool::new(false)) } }
 /// # impl Parker for Spin {
-/// #     fn park(&self) { while !self.0.swap(false, Ordering::Acquire) { std::thread::yield_now() } }
+/// #     fn park(&self) {
+/// #         while !self.0.swap(false, Ordering::Acquire) { std::thread::yield_now() }
+/// #     }
 /// #     fn unpark(&self) { self.0.swap(true, Ordering::Release); }
 /// # }
 ///

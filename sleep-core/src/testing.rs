@@ -6,12 +6,18 @@
 //!
 //! | check | for | finds |
 //! | --- | --- | --- |
-//! | [`check_queues`] | the `has_work` of a pool | a queue that it leaves out, or sees where it is empty |
+//! | [`check_queues`] | the `has_work` of a pool | a queue that it leaves out, or sees in vain |
 //! | [`check_parker`] | a [`Parker`](crate::Parker) | a token that is lost |
-//! | [`check_protocol`] | a [`SleepProtocol`](crate::SleepProtocol) | a wake-up that is lost, a fence or a last look that is missing, a worker that is counted wrongly |
-//! | [`check_lending`] | a protocol that [lends seats](crate::LendSeats) | a wake-up that is lost while a guest has the seat |
-//! | [`check_awake_set`] | a protocol that [leaves sleepers out](crate::AwakeSet) | a worker that is left out while it has a job for others |
-//! | [`Schedules`] | the loop of a pool, with its queues, on [`LastLook`] or the pool's own protocol | a wake-up that is lost, in any order of the threads |
+//! | [`check_protocol`] | a [`SleepProtocol`] | a lost wake-up, a missing fence, a wrong count |
+//! | [`check_lending`] | one that [lends seats] | a lost wake-up while a guest has the seat |
+//! | [`check_awake_set`] | one that [leaves sleepers out] | a job in a deque that is left out |
+//! | [`Schedules`] | the loop of a pool, with its queues and protocol | a lost wake-up |
+//!
+//! [`SleepProtocol`]: crate::SleepProtocol
+//! [lends seats]: crate::LendSeats
+//! [leaves sleepers out]: crate::AwakeSet
+//!
+//! `Schedules` runs the threads in many orders, with the protocol [`LastLook`] or the pool's own.
 //!
 //! The feature `testing` brings this module. It needs `std`, and is without effect on targets
 //! without an operating system. While it is on, each fence and each look at a latch costs one more

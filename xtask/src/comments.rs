@@ -25,19 +25,12 @@ pub(crate) fn check(root: &Path) -> Result<u64> {
     Ok(files.len() as u64)
 }
 
-/// Returns the numbers of the lines, counted from 1, on which a comment is too wide. Rows of tables
-/// and examples of code cannot be broken, and are left out.
+/// Returns the numbers of the lines, counted from 1, on which a comment is too wide.
 fn wide_lines(text: &str) -> impl Iterator<Item = usize> {
-    let mut is_code = false;
     let numbered = text.lines().zip(1..);
-    numbered.filter_map(move |(line, number)| {
-        let comment = line.trim_start().strip_prefix("//")?;
-        let comment = comment.trim_start_matches(['/', '!']).trim_start();
-        if comment.starts_with("```") {
-            is_code = !is_code;
-        }
-        let is_free = !is_code && !comment.starts_with('|');
-        (is_free && line.chars().count() > WIDTH).then_some(number)
+    numbered.filter_map(|(line, number)| {
+        let is_comment = line.trim_start().starts_with("//");
+        (is_comment && line.chars().count() > WIDTH).then_some(number)
     })
 }
 
@@ -50,13 +43,6 @@ mod tests {
         let word = "x".repeat(WIDTH);
         let fits = format!("// {}\n", &word[3..]);
         let text = format!("{fits}    // {word}\nlet x = 1;\n/// {word}\n//! | {word} |\n");
-        assert_eq!(wide_lines(&text).collect::<Vec<_>>(), [2, 4]);
-    }
-
-    #[test]
-    fn examples_of_code_are_left_out() {
-        let word = "x".repeat(WIDTH);
-        let text = format!("/// ```\n/// {word}\n/// ```\n/// {word}\n");
-        assert_eq!(wide_lines(&text).collect::<Vec<_>>(), [4]);
+        assert_eq!(wide_lines(&text).collect::<Vec<_>>(), [2, 4, 5]);
     }
 }

@@ -80,7 +80,8 @@ macro_rules! must_not_compile {
             //!
             //! What is true on one thread, used on another:
             //! ```compile_fail,E0277
-            //! rayon_core::join_context(|context| rayon_core::spawn(move || drop(context)), |_| ());
+            //! use rayon_core::{join_context, spawn};
+            //! join_context(|context| spawn(move || drop(context)), |_| ());
             //! ```
             //! ```compile_fail,E0277
             //! rayon_core::broadcast(|context| rayon_core::join(|| context.index(), || ()).0);

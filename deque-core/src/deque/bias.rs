@@ -28,7 +28,7 @@ pub(super) use budget::{BudgetStep, RebiasBudget};
 /// /// For a program with one thread, where there is nothing to order.
 /// struct SingleThreaded;
 ///
-/// // SAFETY: obligations 1 and 2: there is no other thread. Obligation 3: neither function unwinds.
+/// // SAFETY: 1. and 2. there is no other thread; 3. neither function unwinds.
 /// unsafe impl AsymmetricFence for SingleThreaded {
 ///     fn light() {}
 ///

@@ -181,8 +181,8 @@ impl<'a, T> IntrusiveInjector<'a, T> {
     ///
     /// let queue = IntrusiveInjector::<u32>::new();
     /// let node = NonNull::from(Box::leak(Box::new(Node::new(7))));
-    /// // SAFETY: 1. and 2. the box is freed after the steal, and not used before; 3. only `steal_raw` is
-    /// // called.
+    /// // SAFETY: 1. and 2. the box is freed after the steal, and not used before; 3. only
+    /// // `steal_raw` is called.
     /// unsafe { queue.push_raw(node) };
     /// let stolen = queue.steal_raw().success().expect("there is one");
     /// // SAFETY: the node came from a box, and was stolen once.

@@ -67,7 +67,7 @@ impl JobHeader {
 ///
 /// | word | meaning | the next word, and its writer |
 /// | --- | --- | --- |
-/// | its type | not run yet, and its owner does not wait | awaited, by its owner; done, by the worker that ran it |
+/// | its type | not run yet, and not awaited | awaited, by its owner; done, by its runner |
 /// | awaited | not run yet; its owner waits | done, by the worker that ran it |
 /// | done | has been run | none |
 ///

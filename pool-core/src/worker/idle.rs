@@ -5,16 +5,20 @@
 //! | from | to | by | what happens |
 //! | --- | --- | --- | --- |
 //! | active | searching | [`Idle::begin`] | The worker counts as idle: posters rely on it |
-//! | searching, woken | active | [`Idle::end`] | It has a job, its latch is set, or an operation is due. It wakes others for what it leaves |
+//! | searching, woken | active | [`Idle::end`] | It has a job or operation, or its latch is set |
 //! | woken | searching | [`Idle::look`] | Its first search since it was woken was fruitless |
-//! | searching | sleepy | [`Idle::rest`] | The protocol decides whether the worker relaxes or sleeps. From now on others may leave its deque out: [`LeftOut`] |
+//! | searching | sleepy | [`Idle::rest`] | The protocol decides whether it relaxes or sleeps |
 //! | sleepy | searching | the protocol returns | It has relaxed |
 //! | sleepy | registered | the protocol calls [`Idle::last_look`] | It is registered as a sleeper |
 //! | registered | searching | [`Idle::turn_back`] | The last look has seen work |
-//! | registered | parked | [`Token::release`] | The last look has seen none. The worker counts as asleep, and its thread may be replaced by another |
-//! | parked | lent | [`VacantSeat::leave`] | At top level of a pool that has guests. From now on a guest may be the worker |
-//! | lent | parked | drop of [`VacantSeat`] | The worker's own thread has waited until no guest is the worker |
+//! | registered | parked | [`Token::release`] | The last look has seen none. It counts as asleep |
+//! | parked | lent | [`VacantSeat::leave`] | At top level of a pool that has guests |
+//! | lent | parked | drop of [`VacantSeat`] | No guest is the worker any more |
 //! | parked | woken | drop of [`Token`] | The worker counts as awake, and its thread may run |
+//!
+//! A worker that ends its search wakes others for what it leaves. From the state sleepy on, others
+//! may leave its deque out: [`LeftOut`]. While it is parked, its thread may be replaced by another;
+//! while it is lent, a guest may be the worker.
 //!
 //! The protocol may leave the states sleepy and registered out, and asks for the last look at most
 //! once in each call.

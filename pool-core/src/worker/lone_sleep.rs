@@ -6,9 +6,9 @@
 //!
 //! | it is woken by | who has written before | and looks after |
 //! | --- | --- | --- |
-//! | the thread that sets its latch | the latch, which says that its waiter sleeps | the exchange of the latch |
+//! | the thread that sets its latch | the latch, whose waiter sleeps | the exchange of the latch |
 //! | a thread that gives it a job for it alone | its inbox | a sequentially consistent fence |
-//! | a thread that is not a worker, and spawns a job in a scope for which it waits | the scope's own queue, and that this worker is called | likewise |
+//! | a thread outside that spawns a job of its scope | the queue of the scope; a call | likewise |
 //! | a worker that runs what it waits for, and queues a job | its own deque | likewise |
 //!
 //! The last of them follows the chain of thefts, see [`lineage`](super::lineage). So that it looks,

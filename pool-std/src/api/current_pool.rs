@@ -111,8 +111,9 @@ impl CurrentPool {
     ///
     /// # Examples
     /// ```
+    /// let current = pool_std::CurrentPool::with_default_guests(|| true);
     /// let mut answer = 0;
-    /// pool_std::CurrentPool::with_default_guests(|| true).scope(|scope| scope.spawn(|_| answer = 42));
+    /// current.scope(|scope| scope.spawn(|_| answer = 42));
     /// assert_eq!(answer, 42);
     /// ```
     pub fn scope<'scope, F, R>(self, body: F) -> R
@@ -130,8 +131,9 @@ impl CurrentPool {
     ///
     /// # Examples
     /// ```
+    /// let current = pool_std::CurrentPool::with_default_guests(|| true);
     /// let mut answer = 0;
-    /// pool_std::CurrentPool::with_default_guests(|| true).scope_fifo(|scope| scope.spawn_fifo(|_| answer = 42));
+    /// current.scope_fifo(|scope| scope.spawn_fifo(|_| answer = 42));
     /// assert_eq!(answer, 42);
     /// ```
     pub fn scope_fifo<'scope, F, R>(self, body: F) -> R

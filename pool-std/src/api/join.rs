@@ -72,7 +72,10 @@ where
 ///         let splits = if context.migrated() { 8 } else { splits - 1 };
 ///         sum(numbers, splits)
 ///     };
-///     let (left, right) = join_context(|context| half(context, left), |context| half(context, right));
+///     let (left, right) = join_context(
+///         |context| half(context, left),
+///         |context| half(context, right),
+///     );
 ///     left + right
 /// }
 /// assert_eq!(sum(&(0..10_000).collect::<Vec<_>>(), 8), 49_995_000);

@@ -96,7 +96,8 @@ impl WorkerStatus {
     /// pool.install(|| {
     ///     let blocked = pool_std::mark_blocked("a lock").expect("on a worker");
     ///     let state = pool.state();
-    ///     let labels: Vec<_> = state.workers().iter().filter_map(|worker| worker.label()).collect();
+    ///     let workers = state.workers().iter();
+    ///     let labels: Vec<_> = workers.filter_map(|worker| worker.label()).collect();
     ///     drop(blocked);
     ///     assert_eq!(labels, ["a lock"]);
     /// });

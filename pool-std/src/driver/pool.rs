@@ -114,7 +114,10 @@ impl<'p> Pool<'p> {
     ///     .panic_handler(move |_payload| _ = send.send("handled"))
     ///     .build()?;
     /// pool.install(|| {
-    ///     driver::with(|| Nothing, |pool, _| pool.run_and_handle_panic("a callback", || panic!()));
+    ///     driver::with(
+    ///         || Nothing,
+    ///         |pool, _| pool.run_and_handle_panic("a callback", || panic!()),
+    ///     );
     /// });
     /// assert_eq!(receive.recv().ok(), Some("handled"));
     /// # Ok::<(), pool_std::BuildError>(())

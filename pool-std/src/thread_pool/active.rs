@@ -19,8 +19,8 @@ use crate::{
 ///
 /// | event | what it does under the lock | which thread does it |
 /// | --- | --- | --- |
-/// | park | finds that the worker is not wanted and has no job in its inbox; the worker leaves | its own |
-/// | set | changes the count; requests those to stop that are above it, revives those below it | any |
+/// | park | finds the worker unwanted and its inbox empty; the worker leaves | its own |
+/// | set | changes the count; stops the workers above it, revives those below it | any |
 /// | broadcast | has queued its jobs; revives every parked worker | any |
 /// | end | notes the end; revives every parked worker | the one that removes the last reference |
 ///

@@ -91,8 +91,9 @@ impl ThreadPool {
     /// let pool = pool_std::ThreadPoolBuilder::new().num_threads(2).build()?;
     /// let numbers: Vec<u64> = (0..1000).collect();
     /// let (left, right) = numbers.split_at(500);
-    /// let sums = pool.call(|| pool_std::join(|| left.iter().sum::<u64>(), || right.iter().sum::<u64>()));
-    /// assert_eq!(sums.0 + sums.1, 499_500);
+    /// let (left, right): (u64, u64) =
+    ///     pool.call(|| pool_std::join(|| left.iter().sum(), || right.iter().sum()));
+    /// assert_eq!(left + right, 499_500);
     /// # Ok::<(), pool_std::BuildError>(())
     /// ```
     ///

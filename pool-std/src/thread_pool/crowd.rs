@@ -48,11 +48,13 @@ const RELIEVED: u8 = 2;
 /// sleep is the *watchdog*: it wakes up after a while, still asleep for the protocol, and looks
 /// whether jobs wait while processors are idle.
 ///
-/// | mode | limit | ends when |
-/// | --- | --- | --- |
-/// | unwatched | none | a worker falls asleep while others are active, or while [short calls](ShortCalls) are expected: it becomes the watchdog |
-/// | watched | the processors | the watchdog is woken, or finds nothing that it is needed for: unwatched. Or it finds that a job has waited from one check to the next while a processor was idle: relieved |
-/// | relieved | none | some time is over, and a worker falls asleep while others are active |
+/// - *Unwatched*: there is no limit. A worker that falls asleep while others are active, or while
+///   [short calls](ShortCalls) are expected, becomes the watchdog.
+/// - *Watched*: the limit is the number of processors. If the watchdog is woken, or finds nothing
+///   that it is needed for, the pool is unwatched. If it finds that a job has waited from one check
+///   to the next while a processor was idle, the pool is relieved.
+/// - *Relieved*: there is no limit. When some time is over, the next worker that falls asleep while
+///   others are active becomes the watchdog.
 ///
 /// So no job of a join waits for much longer than two checks while a processor is idle, nor for
 /// much longer than [`PATIENCE`] checks while a worker sleeps.

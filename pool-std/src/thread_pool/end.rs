@@ -176,14 +176,25 @@ impl ThreadPool {
     /// spawn, however many generations there are. What other threads spawn during the call may
     /// delay its return, and may be there again when it returns.
     ///
-    /// | counts | does not count |
-    /// | --- | --- |
-    /// | spawned jobs, by `spawn`, `spawn_fifo`, `spawn_many` and `spawn_broadcast`, until they have ended | a panic handler's own threads, and other threads that a job has started |
-    /// | [`install`](Self::install), [`call`](Self::call), [`join`](Self::join), [`scope`](Self::scope), [`broadcast`](Self::broadcast), until their closures have ended | what a thread that is a worker by [`use_current_thread`](crate::ThreadPoolBuilder::use_current_thread) runs by itself, in no job |
-    /// | [`in_place_scope`](Self::in_place_scope) and its jobs | start and exit handlers |
-    /// | a job in [`block_in_place`](crate::block_in_place()), and one that is [marked as blocked](crate::mark_blocked) | [deferred](crate::progress::Progress::defer) closures |
-    /// | a job that waits for an operation on a file | an operation for which no job waits |
-    /// | | the free functions [`join`](crate::join()), [`isolate`](crate::isolate) and the like, called by a thread outside, while that thread is the worker |
+    /// These count:
+    /// - jobs that were spawned by `spawn`, `spawn_fifo`, `spawn_many` and `spawn_broadcast`;
+    /// - calls of [`install`](Self::install), [`call`](Self::call), [`join`](Self::join),
+    ///   [`scope`](Self::scope) and [`broadcast`](Self::broadcast);
+    /// - an [`in_place_scope`](Self::in_place_scope) and its jobs;
+    /// - a job in [`block_in_place`](crate::block_in_place()), and one that is [marked as
+    ///   blocked](crate::mark_blocked);
+    /// - a job that waits for an operation on a file.
+    ///
+    /// These do not:
+    /// - threads of a panic handler, and other threads that a job has started;
+    /// - what a thread that is a worker by
+    ///   [`use_current_thread`](crate::ThreadPoolBuilder::use_current_thread) runs by itself, in no
+    ///   job;
+    /// - start and exit handlers;
+    /// - [deferred](crate::progress::Progress::defer) closures;
+    /// - an operation for which no job waits;
+    /// - the free functions [`join`](crate::join()), [`isolate`](crate::isolate) and the like,
+    ///   called by a thread outside, while that thread is the worker.
     ///
     /// Many threads may call this at the same time. A thread that is a worker by
     /// `use_current_thread`, or of another pool, runs jobs meanwhile.

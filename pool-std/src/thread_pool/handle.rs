@@ -67,7 +67,8 @@ impl PoolHandle {
     ///
     /// # Examples
     /// ```
-    /// let pool = pool_std::ThreadPoolBuilder::new().num_threads(1).max_blocking_threads(1).build()?;
+    /// let builder = pool_std::ThreadPoolBuilder::new().num_threads(1);
+    /// let pool = builder.max_blocking_threads(1).build()?;
     /// assert!(pool.handle().has_spare_threads());
     /// # Ok::<(), pool_std::BuildError>(())
     /// ```

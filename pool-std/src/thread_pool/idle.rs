@@ -32,9 +32,9 @@ const FEW: usize = 2;
 ///
 /// | event | what it does under the lock | which thread does it |
 /// | --- | --- | --- |
-/// | wait | watches; returns if the pool is idle, or else is put on the list | one outside, or a worker between jobs |
-/// | removal | if the pool is idle, ends the watch and wakes all that are on the list | the one that has removed a reference |
-/// | disown | notes that the owner's reference does not count any more | the one that drops the pool, or shuts it down |
+/// | wait | watches; returns if the pool is idle, or else is put on the list | one that waits |
+/// | removal | if the pool is idle, ends the watch and wakes all on the list | one that has left |
+/// | disown | notes that the owner's reference does not count any more | the owner |
 ///
 /// No thread waits in vain. It looks at the count after it has begun to watch, under the lock. A
 /// removal that comes first is counted. One that comes later finds the pool watched, and takes the

@@ -88,14 +88,16 @@ impl ThreadPool {
     ///
     /// # Examples
     /// ```
+    /// use std::{rc::Rc, sync::atomic::{AtomicUsize, Ordering}};
+    ///
     /// let pool = pool_std::ThreadPoolBuilder::new().num_threads(2).build()?;
     /// // The body runs here, so it may use what is not `Send`.
-    /// let count = std::rc::Rc::new(3);
-    /// let sum = std::sync::atomic::AtomicUsize::new(0);
+    /// let count = Rc::new(3);
+    /// let sum = AtomicUsize::new(0);
     /// pool.in_place_scope(|scope| {
     ///     for number in 0..*count {
     ///         let sum = &sum;
-    ///         scope.spawn(move |_| _ = sum.fetch_add(number, std::sync::atomic::Ordering::Relaxed));
+    ///         scope.spawn(move |_| _ = sum.fetch_add(number, Ordering::Relaxed));
     ///     }
     /// });
     /// assert_eq!(sum.into_inner(), 3);

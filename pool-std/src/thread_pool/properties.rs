@@ -69,7 +69,8 @@ impl ThreadPool {
     ///
     /// # Examples
     /// ```
-    /// let pool = pool_std::ThreadPoolBuilder::new().num_threads(2).overlook_no_jobs(true).build()?;
+    /// let builder = pool_std::ThreadPoolBuilder::new().num_threads(2);
+    /// let pool = builder.overlook_no_jobs(true).build()?;
     /// if !pool.overlooks_no_jobs() {
     ///     println!("the system has no fence for all threads of a process");
     /// }

@@ -147,7 +147,8 @@ impl<S: ClassicSlots, W: Word> Classic<S, W> {
     ///     fn unpark(&self) { self.0.unpark() }
     /// }
     ///
-    /// let slots: Box<[_]> = (0..3).map(|_| ClassicSlot::new(Thread(std::thread::current()))).collect();
+    /// let slot = |_| ClassicSlot::new(Thread(std::thread::current()));
+    /// let slots: Box<[_]> = (0..3).map(slot).collect();
     /// let sleep: Classic<_> = Classic::new(slots, IdlePolicy::DEFAULT)?;
     /// assert_eq!(sleep.num_workers(), 3);
     /// # Ok::<(), sleep_core::TooManyWorkers>(())

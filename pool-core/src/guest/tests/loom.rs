@@ -2,13 +2,13 @@
 //! not woken in time is a deadlock, and two threads that use one worker conflict; loom reports
 //! both.
 //!
-//! | if this were missing | this fails |
-//! | --- | --- |
-//! | the acquire of `Seat::occupy`, or the release of `Seat::vacate` | `two_guests_and_the_host_take_turns` |
-//! | the acquire of `Seat::reclaim` | the same model |
-//! | the look at the request to stop when a guest leaves, or the fence of the request | `a_call_against_the_end_of_the_pool` |
-//! | the look at the queues when a guest leaves | `a_job_that_a_guest_leaves_is_run` |
-//! | the look at the inbox when a guest leaves | `a_job_for_the_seat_against_a_guest` |
+//! What fails if something were missing:
+//! - `two_guests_and_the_host_take_turns`: the acquire of `Seat::occupy`, or the release of
+//!   `Seat::vacate`; the acquire of `Seat::reclaim`.
+//! - `a_call_against_the_end_of_the_pool`: the look at the request to stop when a guest leaves, or
+//!   the fence of the request.
+//! - `a_job_that_a_guest_leaves_is_run`: the look at the queues when a guest leaves.
+//! - `a_job_for_the_seat_against_a_guest`: the look at the inbox when a guest leaves.
 
 use std::sync::{
     Arc,

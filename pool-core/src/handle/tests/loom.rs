@@ -1,14 +1,14 @@
 //! The queue's reference against the handle. A thread that is not told is a deadlock, a job that is
 //! freed twice or never is counted, and loom reports accesses that nothing orders.
 //!
-//! | if this were missing | this fails |
-//! | --- | --- |
-//! | the release of `finish` or `finish_and_leave`, or the acquire of `is_done` | `a_wait_against_the_end_of_the_job` |
-//! | the acquire of `finish`, or the release of `set_waiter` | the same model |
-//! | the look at `AWAITED` in `finish_and_leave` | the same model |
-//! | the look at `DONE` in `clear_waiter` | `a_waiter_that_is_replaced` |
-//! | the claim | `an_abort_against_the_begin_of_the_job` |
-//! | the acquire or the release of `leave`, or of the exchange in `finish_and_leave` | `the_last_owner_frees_the_job`, `a_handle_that_was_awaited_is_left` |
+//! What fails if something were missing:
+//! - `a_wait_against_the_end_of_the_job`: the release of `finish` or `finish_and_leave`, or the
+//!   acquire of `is_done`; the acquire of `finish`, or the release of `set_waiter`; the look at
+//!   `AWAITED` in `finish_and_leave`.
+//! - `a_waiter_that_is_replaced`: the look at `DONE` in `clear_waiter`.
+//! - `an_abort_against_the_begin_of_the_job`: the claim.
+//! - `the_last_owner_frees_the_job`, `a_handle_that_was_awaited_is_left`: the acquire or the
+//!   release of `leave`, or of the exchange in `finish_and_leave`.
 
 use std::{boxed::Box, sync::Arc};
 

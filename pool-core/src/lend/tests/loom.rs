@@ -1,14 +1,14 @@
 //! A worker that passes to another thread and back. A thread that is not told in time is a
 //! deadlock, and two threads that are the worker at the same time conflict; loom reports both.
 //!
-//! | if this were missing | this fails |
-//! | --- | --- |
-//! | the latch that the lender sets when its closure has ended | `a_join_across_a_loan_against_a_thief` |
-//! | the lender's wait for the borrower | the models crash: a frame is used after its end |
-//! | the latch that the borrower's drop sets | each model |
-//! | the borrower's wait, in which it runs jobs | `the_borrower_runs_the_jobs_of_the_lender` |
-//! | the note that the worker is back | each model |
-//! | the detection's count of closures that go on, or the look at its end | `a_borrower_that_blocks_is_reported_after_the_closure` |
+//! What fails if something were missing:
+//! - `a_join_across_a_loan_against_a_thief`: the latch that the lender sets when its closure has
+//!   ended.
+//! - The models crash: a frame is used after its end: the lender's wait for the borrower.
+//! - Each model: the latch that the borrower's drop sets; the note that the worker is back.
+//! - `the_borrower_runs_the_jobs_of_the_lender`: the borrower's wait, in which it runs jobs.
+//! - `a_borrower_that_blocks_is_reported_after_the_closure`: the detection's count of closures that
+//!   go on, or the look at its end.
 
 use std::sync::Arc;
 

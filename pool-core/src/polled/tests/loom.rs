@@ -1,13 +1,12 @@
 //! Wake-ups against polls. A lost wake-up is a deadlock, and loom reports accesses to the future
 //! that nothing orders.
 //!
-//! | if this were missing | this fails |
-//! | --- | --- |
-//! | the release of `wake`, also where it changes nothing, or the acquire of `begin` | `a_wake_up_against_a_poll` |
-//! | the change of `POLLING` to `WOKEN`, or the look for it in `end` | the same model |
-//! | the exchange in `end` | the same model |
-//! | the release of `end`, of either exchange | `the_owner_of_the_handle_polls_too` |
-//! | the exchange of `begin` | the same model |
+//! What fails if something were missing:
+//! - `a_wake_up_against_a_poll`: the release of `wake`, also where it changes nothing, or the
+//!   acquire of `begin`; the change of `POLLING` to `WOKEN`, or the look for it in `end`; the
+//!   exchange in `end`.
+//! - `the_owner_of_the_handle_polls_too`: the release of `end`, of either exchange; the exchange of
+//!   `begin`.
 
 use std::sync::Arc;
 

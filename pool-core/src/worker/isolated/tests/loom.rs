@@ -1,15 +1,21 @@
 //! Isolated waits against what wakes them. A worker that is not woken in time is a deadlock, which
 //! loom reports.
 //!
-//! | if this were missing | this fails |
-//! | --- | --- |
-//! | the look at the word of a lone sleeper when a latch is set | `an_isolated_join_against_a_thief` |
-//! | the fence of a thread that gives a lone sleeper a job | `a_job_for_a_worker_that_falls_asleep_isolated` |
-//! | the fence of a thread that calls it, or the look whether it is called | `a_job_of_a_scope_from_outside_against_its_worker_that_falls_asleep` |
-//! | the exchange by which a thread calls it, with a store instead | `two_jobs_of_a_scope_from_outside_against_its_worker_that_falls_asleep` |
-//! | the look of a poster for one that waits for it, or what a lone sleeper does before its last look | `a_job_of_a_stolen_one_…`, `no_worker_pushes_unseen_…` |
-//! | the look again of a lone sleeper whose last look met a change of a lineage | `a_job_of_a_stolen_one_is_posted_before_an_isolated_call` |
-//! | the announcement of what a lone sleeper leaves | `an_isolated_worker_leaves_older_jobs_to_one_that_falls_asleep` |
+//! What fails if something were missing:
+//! - `an_isolated_join_against_a_thief`: the look at the word of a lone sleeper when a latch is
+//!   set.
+//! - `a_job_for_a_worker_that_falls_asleep_isolated`: the fence of a thread that gives a lone
+//!   sleeper a job.
+//! - `a_job_of_a_scope_from_outside_against_its_worker_that_falls_asleep`: the fence of a thread
+//!   that calls it, or the look whether it is called.
+//! - `two_jobs_of_a_scope_from_outside_against_its_worker_that_falls_asleep`: the exchange by which
+//!   a thread calls it, with a store instead.
+//! - `a_job_of_a_stolen_one_…`, `no_worker_pushes_unseen_…`: the look of a poster for one that
+//!   waits for it, or what a lone sleeper does before its last look.
+//! - `a_job_of_a_stolen_one_is_posted_before_an_isolated_call`: the look again of a lone sleeper
+//!   whose last look met a change of a lineage.
+//! - `an_isolated_worker_leaves_older_jobs_to_one_that_falls_asleep`: the announcement of what a
+//!   lone sleeper leaves.
 
 use std::{ptr::NonNull, sync::Arc, vec::Vec};
 

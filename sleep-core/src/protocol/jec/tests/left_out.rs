@@ -3,13 +3,14 @@
 //! and asks whether all are awake. If it says yes, the other one must see the job, or it is not
 //! registered.
 //!
-//! | if this were missing | this fails |
-//! | --- | --- |
-//! | the fence of a worker that falls asleep, before its last look | all models |
-//! | the fence of the worker that has queued a job | all models |
-//! | the waker lowers the count, or clears the bit, before it releases the slot | `a_worker_that_was_woken` |
-//! | a worker that wakes itself executes a fence after that | `a_worker_that_wakes_itself_for_its_job` |
-//! | a guest clears the bit of the worker | `a_guest` |
+//! What fails if something were missing:
+//! - All models: the fence of a worker that falls asleep, before its last look; the fence of the
+//!   worker that has queued a job.
+//! - `a_worker_that_was_woken`: the waker lowers the count, or clears the bit, before it releases
+//!   the slot.
+//! - `a_worker_that_wakes_itself_for_its_job`: a worker that wakes itself executes a fence after
+//!   that.
+//! - `a_guest`: a guest clears the bit of the worker.
 
 use ::loom::{
     model::Builder,

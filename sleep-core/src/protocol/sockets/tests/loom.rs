@@ -1,16 +1,21 @@
 //! Workers in sockets of their own, which sleep as early as they may, against posters; and two in
 //! one socket. A worker that is not woken in time is a deadlock, which loom reports.
 //!
-//! | if this were missing | this fails |
-//! | --- | --- |
-//! | the fence of a poster | `a_post_that_misses_a_bit_is_made_up_for` |
-//! | the fence of a worker that sets the bit of its socket | `a_job_is_not_overlooked_while_a_guest_comes_and_goes` |
-//! | the fence of a poster that clears a bit, or its second look | `a_poster_that_clears_the_bit_wakes_a_worker_that_comes_back` |
-//! | that poster wakes the workers which it sees then | `a_post_that_misses_a_bit_is_made_up_for` |
-//! | the fence of a worker that has found a job in a socket without sleepers | `a_searcher_passes_on_a_job_to_another_socket` |
-//! | the fence of a worker that sets the bit, for searches that leave sleepers out | `a_worker_that_is_left_out` |
-//! | the fence of a worker that finds the bit set | `a_bit_that_another_worker_has_set_announces_both` |
-//! | a guest that gives its place back looks at the bit | `a_guest_that_gives_its_place_back_sees_that_the_bit_is_clear` |
+//! What fails if something were missing:
+//! - `a_post_that_misses_a_bit_is_made_up_for`: the fence of a poster; that poster wakes the
+//!   workers which it sees then.
+//! - `a_job_is_not_overlooked_while_a_guest_comes_and_goes`: the fence of a worker that sets the
+//!   bit of its socket.
+//! - `a_poster_that_clears_the_bit_wakes_a_worker_that_comes_back`: the fence of a poster that
+//!   clears a bit, or its second look.
+//! - `a_searcher_passes_on_a_job_to_another_socket`: the fence of a worker that has found a job in
+//!   a socket without sleepers.
+//! - `a_worker_that_is_left_out`: the fence of a worker that sets the bit, for searches that leave
+//!   sleepers out.
+//! - `a_bit_that_another_worker_has_set_announces_both`: the fence of a worker that finds the bit
+//!   set.
+//! - `a_guest_that_gives_its_place_back_sees_that_the_bit_is_clear`: a guest that gives its place
+//!   back looks at the bit.
 
 use ::loom::{
     model::Builder,

@@ -1,13 +1,12 @@
 //! Guests against posters, against the setter of a latch, and against each other. A worker that is
 //! not woken in time is a deadlock, which loom reports.
 //!
-//! | if this were missing | this fails |
-//! | --- | --- |
-//! | the fence of `give_back` | `a_job_is_not_overlooked_while_a_guest_comes_and_goes` |
-//! | the look in `give_back` | the same model |
-//! | the setter's fence | `a_latch_is_not_overlooked_while_a_guest_comes_and_goes` |
-//! | the second token, of the guest | `a_guest_that_waits_is_woken_by_its_latch` |
-//! | the guest's bit in the slot | the same model |
+//! What fails if something were missing:
+//! - `a_job_is_not_overlooked_while_a_guest_comes_and_goes`: the fence of `give_back`; the look in
+//!   `give_back`.
+//! - `a_latch_is_not_overlooked_while_a_guest_comes_and_goes`: the setter's fence.
+//! - `a_guest_that_waits_is_woken_by_its_latch`: the second token, of the guest; the guest's bit in
+//!   the slot.
 
 use ::loom::{sync::Arc, thread};
 
