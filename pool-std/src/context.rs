@@ -19,8 +19,8 @@
 //!
 //! # Price
 //! Two changes of a reference count for each job while a value is set; a look at a thread-local
-//! variable otherwise. With `tracing`, as much as a clone of the current span. Without these
-//! features, nothing.
+//! variable otherwise. With `tracing`, as much as two clones of the current span, and an exit and
+//! an entry for each span that the worker is in. Without these features, nothing.
 
 #[cfg(feature = "tracing")]
 mod span;

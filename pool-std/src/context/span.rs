@@ -20,33 +20,42 @@ impl Span {
         Self(span.filter(|span| !span.is_none()))
     }
 
-    /// Calls a closure in the span, or in none.
+    /// Calls a closure in the span, or in none, and in no other one: a worker that runs a job in a
+    /// wait of another one is in the spans of that job.
     pub(super) fn run<R>(&self, closure: impl FnOnce() -> R) -> R {
+        let _outside = Outside::of_all_spans();
         match &self.0 {
             Some(span) => span.in_scope(closure),
-            None => {
-                let _outside = Outside::of_all_spans();
-                closure()
-            }
+            None => closure(),
         }
     }
 }
+
+/// How often a thread leaves the same span in a row. It may have entered it several times, or the
+/// subscriber does not let it go.
+const MAX_EXITS: usize = 64;
 
 /// A thread that has left the spans that it was in. The drop enters them again.
 struct Outside(Vec<Entered>);
 
 impl Outside {
-    /// Leaves all spans. A worker that runs a job in a wait of another one is in those of that job.
+    /// Leaves all spans. If the subscriber panics, the thread is in all of them again.
     fn of_all_spans() -> Self {
-        let mut left = Vec::new();
+        let mut outside = Self(Vec::new());
+        let mut exits = 0;
         loop {
             let span = Entered::current();
-            // The same one again if the subscriber does not let it go.
-            if span.is_none() || left.last() == Some(&span) {
-                return Self(left);
+            if span.is_none() {
+                return outside;
             }
+            let is_same = outside.0.last() == Some(&span);
+            exits = if is_same { exits + 1 } else { 1 };
+            if exits > MAX_EXITS {
+                return outside;
+            }
+            // Before the exit, which may panic when the span has been left.
+            outside.0.push(span.clone());
             span.with_subscriber(|(id, subscriber)| subscriber.exit(id));
-            left.push(span);
         }
     }
 }
@@ -54,7 +63,10 @@ impl Outside {
 impl Drop for Outside {
     fn drop(&mut self) {
         for span in self.0.drain(..).rev() {
-            span.with_subscriber(|(id, subscriber)| subscriber.enter(id));
+            let enter = || span.with_subscriber(|(id, subscriber)| subscriber.enter(id));
+            // A subscriber that panics does not keep the thread from the others. This may be a
+            // panic of the subscriber already, and a second one would abort the process.
+            _ = catch_unwind(AssertUnwindSafe(enter)).map_err(drop_quietly);
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::{
     Arc, Mutex,
-    atomic::{AtomicBool, Ordering::SeqCst},
+    atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst},
     mpsc,
 };
 
@@ -88,6 +88,93 @@ fn a_job_is_in_the_span_in_which_it_was_made() {
         });
     });
     assert_eq!(log.take(), ["", "waits/deeply", "waits"]);
+}
+
+/// Builds a pool of one worker, whose thread has a subscriber of its own.
+fn pool_with(subscriber: impl Subscriber + Send + Sync + 'static) -> pool_std::ThreadPool {
+    let subscriber = tracing::Dispatch::new(subscriber);
+    let builder = pool_std::ThreadPoolBuilder::new().num_threads(1);
+    let builder = builder.panic_handler(|_| ());
+    let builder = builder.spawn_handler(move |thread| {
+        let subscriber = subscriber.clone();
+        let run = move || tracing::dispatcher::with_default(&subscriber, || thread.run());
+        std::thread::Builder::new().spawn(run).map(drop)
+    });
+    builder.build().unwrap()
+}
+
+/// Runs the jobs that are queued for this worker.
+fn run_other_jobs() {
+    while pool_std::yield_now() == Some(pool_std::Yield::Executed) {}
+}
+
+#[test]
+fn a_job_outside_every_span_is_in_none_if_its_worker_is_in_a_span_twice() {
+    let log = Log::default();
+    pool_with(Registry::default().with(log.clone())).install(|| {
+        pool_std::spawn(event);
+        let span = tracing::info_span!("waits");
+        span.in_scope(|| {
+            span.in_scope(|| {
+                run_other_jobs();
+                event();
+            });
+            event();
+        });
+        event();
+    });
+    assert_eq!(log.take(), ["", "waits", "waits", ""]);
+}
+
+/// A subscriber does not take a span for the current one when it is entered again.
+#[test]
+fn a_job_is_in_its_span_if_its_worker_is_in_that_span_and_in_another_one() {
+    let log = Log::default();
+    pool_with(Registry::default().with(log.clone())).install(|| {
+        let outer = tracing::info_span!("outer");
+        outer.in_scope(|| {
+            pool_std::spawn(event);
+            let other = tracing::info_span!(parent: None, "other");
+            other.in_scope(|| {
+                run_other_jobs();
+                event();
+            });
+            event();
+        });
+    });
+    assert_eq!(log.take(), ["outer", "other", "outer"]);
+}
+
+/// Panics when the second span from now on is left.
+struct PanicsOnExit(Arc<AtomicUsize>);
+
+impl<S: Subscriber> Layer<S> for PanicsOnExit {
+    fn on_exit(&self, _: &tracing::span::Id, _: Context<'_, S>) {
+        let left = self
+            .0
+            .fetch_update(SeqCst, SeqCst, |left| left.checked_sub(1));
+        assert!(left != Ok(1), "on exit");
+    }
+}
+
+#[test]
+fn a_wait_goes_on_in_its_spans_although_a_subscriber_panics() {
+    let (log, left) = (Log::default(), Arc::new(AtomicUsize::new(0)));
+    let subscriber = Registry::default()
+        .with(log.clone())
+        .with(PanicsOnExit(left.clone()));
+    pool_with(subscriber).install(|| {
+        pool_std::spawn(event);
+        tracing::info_span!("waits").in_scope(|| {
+            tracing::info_span!("deeply").in_scope(|| {
+                left.store(2, SeqCst);
+                run_other_jobs();
+                assert_eq!(left.load(SeqCst), 0, "the job has not begun");
+                event();
+            });
+        });
+    });
+    assert_eq!(log.take(), ["waits/deeply"]);
 }
 
 /// A subscriber that fails when it is asked for the current span.
