@@ -52,6 +52,8 @@ mod socket;
 
 use std::{io, path::PathBuf, sync::Once};
 
+use crate::panics::say;
+
 /// How many events each worker keeps for viewers, unless the program asks for more.
 pub(crate) const EVENTS: usize = 255;
 
@@ -95,7 +97,7 @@ pub(crate) fn serve_or_warn() {
     static WARNING: Once = Once::new();
 
     if let Err(error) = serve() {
-        WARNING.call_once(|| eprintln!("pool-std: viewers will get no answer: {error}"));
+        WARNING.call_once(|| say(format_args!("viewers will get no answer: {error}")));
     }
 }
 

@@ -1,4 +1,5 @@
-//! What becomes of panics that must not go on: the process ends, or they are forgotten.
+//! What becomes of panics that must not go on: the process ends, or they are forgotten; and
+//! messages that do not panic.
 
 use std::{
     io::{self, Write},
@@ -12,6 +13,17 @@ pub(crate) fn drop_quietly<T>(value: T) {
         // Its drop could panic again.
         std::mem::forget(panic);
     }
+}
+
+/// Tells the user of what the pool does without. Not by `eprintln!`, which panics if the message
+/// cannot be written: that must not fail a build, nor abort a program that ends.
+#[cfg(any(
+    feature = "live",
+    all(unix, feature = "signal"),
+    all(unix, feature = "trace", not(miri))
+))]
+pub(crate) fn say(message: std::fmt::Arguments<'_>) {
+    let _ = writeln!(io::stderr(), "pool-std: {message}");
 }
 
 /// Ends the process with a message if it is dropped, as only an unwinding panic drops it.

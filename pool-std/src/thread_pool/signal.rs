@@ -10,7 +10,7 @@ use std::{
 use pool_core::Counts;
 use signal_hook::iterator::Signals;
 
-use crate::{blocking::state::state_of, sync::OnceLock, thread_pool::pools};
+use crate::{blocking::state::state_of, panics::say, sync::OnceLock, thread_pool::pools};
 
 /// Lets the signal print what the workers of all pools do.
 pub(crate) fn listen_once(signal: c_int) {
@@ -18,7 +18,9 @@ pub(crate) fn listen_once(signal: c_int) {
 
     IS_LISTENING.get_or_init(|| {
         if let Err(error) = listen(signal) {
-            eprintln!("pool-std: the signal will not print the state of pools: {error}");
+            say(format_args!(
+                "the signal will not print the state of pools: {error}"
+            ));
         }
     });
 }

@@ -89,10 +89,12 @@ pub fn write_now() -> io::Result<()> {
 /// Lets the process write the file when it exits.
 #[cfg(all(unix, not(miri)))]
 fn register() {
+    use crate::panics::say;
+
     extern "C" fn write_at_exit() {
         let result = std::panic::catch_unwind(write_now);
         if let Ok(Err(error)) = result {
-            eprintln!("pool-std: the trace could not be written: {error}");
+            say(format_args!("the trace could not be written: {error}"));
         }
     }
 
@@ -102,7 +104,9 @@ fn register() {
 
     // SAFETY: this is how the C library declares it, and the handler does not unwind.
     if unsafe { atexit(write_at_exit) } != 0 {
-        eprintln!("pool-std: no trace will be written, since the system has no room for a handler");
+        say(format_args!(
+            "no trace will be written, since the system has no room for a handler"
+        ));
     }
 }
 

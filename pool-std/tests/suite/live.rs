@@ -240,6 +240,22 @@ fn removes_the_sockets_of_programs_that_have_ended() {
     );
 }
 
+/// The environment asks for answers, which is not possible.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_pool_is_built_although_a_warning_cannot_be_printed() {
+    if again::is_child() {
+        let pool = ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+        assert_eq!(pool.install(|| 1), 1);
+        return;
+    }
+    let mut child = again::child("live::a_pool_is_built_although_a_warning_cannot_be_printed");
+    let full = fs::File::options().write(true).open("/dev/full").unwrap();
+    child.env(LIVE, "1").env(DIRECTORY, "/no/such/directory");
+    let status = child.stderr(full).stdout(Stdio::null()).status().unwrap();
+    assert!(status.success(), "{status}");
+}
+
 /// Sets the time of a socket, which cannot be opened as a file.
 fn set_modified(path: &Path, time: SystemTime) {
     use std::{ffi::CString, os::unix::ffi::OsStrExt as _};

@@ -5,6 +5,7 @@
 use std::{
     env, fs,
     path::{Path, PathBuf},
+    process::Stdio,
 };
 
 use crate::again;
@@ -106,4 +107,22 @@ fn a_file_that_cannot_be_written_is_no_error_of_the_program() {
     assert!(child.status.success(), "{errors}");
     let says = "the trace could not be written: /no/such/directory/trace.json: ";
     assert!(errors.contains(says), "{errors}");
+}
+
+/// The stream for errors cannot be written to, either.
+#[cfg(target_os = "linux")]
+#[test]
+fn an_error_that_cannot_be_printed_does_not_abort_the_program() {
+    if again::is_child() {
+        join(|| (), || ());
+        return;
+    }
+    let full = fs::File::options().write(true).open("/dev/full").unwrap();
+    let name = "trace::environment::an_error_that_cannot_be_printed_does_not_abort_the_program";
+    let mut child = again::child(name);
+    child
+        .env(TRACE, "/no/such/directory/trace.json")
+        .stderr(full);
+    let status = child.stdout(Stdio::null()).status().unwrap();
+    assert!(status.success(), "{status}");
 }
