@@ -1,10 +1,14 @@
 //! The file that a process writes when it exits.
 
 use std::{
-    fs::File,
+    fs::{self, File},
     io::{self, BufWriter, Write as _},
-    path::PathBuf,
-    sync::Arc,
+    path::{Path, PathBuf},
+    process,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
 };
 
 use super::{
@@ -60,6 +64,10 @@ pub(super) fn keep(file: PathBuf, rings: &PoolRings) {
 /// On Unix this happens by itself when the process exits. Call it to see a program that is killed,
 /// or that does not end.
 ///
+/// A reader finds a whole trace, or the one before: the trace goes to a file beside it, whose name
+/// ends with the number of the process, and which then replaces it. If that is not possible, or if
+/// the name is that of a pipe or a device, it is written there at once.
+///
 /// # Errors
 /// That of the file.
 ///
@@ -77,13 +85,46 @@ pub fn write_now() -> io::Result<()> {
         };
         (kept.file.clone(), Trace::of(&kept.rings))
     };
-    let named = |error: io::Error| {
+    write(&file, &trace).map_err(|error| {
         let file = file.display();
         io::Error::new(error.kind(), format!("{file}: {error}"))
+    })
+}
+
+/// Writes a trace to a file, or to what has its name and is none. Other threads and processes may
+/// do the same, and this one may end meanwhile.
+fn write(file: &Path, trace: &Trace) -> io::Result<()> {
+    // A link stays in place.
+    let file = fs::canonicalize(file).unwrap_or_else(|_| file.to_owned());
+    let is_other = fs::metadata(&file).is_ok_and(|it| !it.is_file());
+    let beside = (!is_other).then(|| beside(&file));
+    let new = beside.and_then(|beside| Some((File::create_new(&beside).ok()?, beside)));
+    let Some((new, beside)) = new else {
+        return write_to(File::create(&file)?, trace);
     };
-    let mut writer = BufWriter::new(File::create(&file).map_err(named)?);
-    trace.write_chrome(&mut writer).map_err(named)?;
-    writer.flush().map_err(named)
+    let written = write_to(new, trace).and_then(|()| fs::rename(&beside, &file));
+    if written.is_err() {
+        // The error is that of the write.
+        _ = fs::remove_file(&beside);
+    }
+    written
+}
+
+/// Returns the name of another file in the same directory, which no other call returns.
+fn beside(file: &Path) -> PathBuf {
+    static CALLS: AtomicUsize = AtomicUsize::new(0);
+
+    // Ordering: Relaxed; only the number matters.
+    let call = CALLS.fetch_add(1, Ordering::Relaxed);
+    let mut name = file.as_os_str().to_owned();
+    name.push(format!(".{call}.{}", process::id()));
+    name.into()
+}
+
+fn write_to(file: File, trace: &Trace) -> io::Result<()> {
+    let mut writer = BufWriter::new(file);
+    trace.write_chrome(&mut writer)?;
+    writer.flush()
 }
 
 /// Lets the process write the file when it exits.

@@ -6,6 +6,7 @@ use std::{
     env, fs,
     path::{Path, PathBuf},
     process::Stdio,
+    thread,
 };
 
 use crate::again;
@@ -107,6 +108,70 @@ fn a_file_that_cannot_be_written_is_no_error_of_the_program() {
     assert!(child.status.success(), "{errors}");
     let says = "the trace could not be written: /no/such/directory/trace.json: ";
     assert!(errors.contains(says), "{errors}");
+}
+
+/// Several threads may write the file, and the process may end meanwhile.
+#[test]
+fn a_reader_never_finds_half_a_trace() {
+    let json = traced("a_reader_never_finds_half_a_trace", || {
+        let file = PathBuf::from(env::var_os(TRACE).unwrap());
+        let pool = ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+        pool.scope(|scope| (0..1_000).for_each(|_| scope.spawn(|_| ())));
+        pool_std::trace::write_now().unwrap();
+        thread::scope(|threads| {
+            for _ in 0..2 {
+                threads.spawn(|| (0..20).for_each(|_| pool_std::trace::write_now().unwrap()));
+            }
+            for _ in 0..20 {
+                events_in(&fs::read(&file).unwrap());
+            }
+        });
+        // Nothing else is left beside it.
+        let name = file.file_name().unwrap().to_str().unwrap();
+        let entries = fs::read_dir(file.parent().unwrap()).unwrap();
+        let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        let names: Vec<_> = names.filter(|it| it.starts_with(name)).collect();
+        assert_eq!(names, [name]);
+    });
+    if let Some(json) = json {
+        events_in(&json);
+    }
+}
+
+/// The link stays one.
+#[test]
+fn writes_to_where_a_link_leads() {
+    if again::is_child() {
+        join(|| (), || ());
+        return;
+    }
+    let (link, target) = (file_of("link"), file_of("target"));
+    fs::write(&target, "an older one").unwrap();
+    std::os::unix::fs::symlink(&target, &link).unwrap();
+    let child = again::child("trace::environment::writes_to_where_a_link_leads")
+        .env(TRACE, &link)
+        .output()
+        .unwrap();
+    assert!(child.status.success());
+    assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+    events_in(&fs::read(&target).unwrap());
+    fs::remove_file(&link).unwrap();
+    fs::remove_file(&target).unwrap();
+}
+
+/// It cannot be replaced.
+#[test]
+fn writes_to_what_is_no_file() {
+    if again::is_child() {
+        join(|| (), || ());
+        return;
+    }
+    let child = again::child("trace::environment::writes_to_what_is_no_file")
+        .env(TRACE, "/dev/stderr")
+        .output()
+        .unwrap();
+    assert!(child.status.success());
+    events_in(&child.stderr);
 }
 
 /// The stream for errors cannot be written to, either.
