@@ -10,13 +10,16 @@ use std::{
 use pool_core::Counts;
 use signal_hook::iterator::Signals;
 
-use crate::{blocking::state::state_of, panics::say, sync::OnceLock, thread_pool::pools};
+use crate::{
+    blocking::state::state_of, fork::PerProcess, panics::say, sync::OnceLock, thread_pool::pools,
+};
 
-/// Lets the signal print what the workers of all pools do.
+/// Lets the signal print what the workers of all pools do. In a child of `fork`, which does not
+/// have the thread that prints, begins anew.
 pub(crate) fn listen_once(signal: c_int) {
-    static IS_LISTENING: OnceLock<()> = OnceLock::new();
+    static IS_LISTENING: PerProcess<OnceLock<()>> = PerProcess::new();
 
-    IS_LISTENING.get_or_init(|| {
+    IS_LISTENING.here().get_or_init(|| {
         if let Err(error) = listen(signal) {
             say(format_args!(
                 "the signal will not print the state of pools: {error}"

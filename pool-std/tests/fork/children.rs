@@ -11,6 +11,11 @@ use std::{
     thread,
     time::Duration,
 };
+#[cfg(feature = "signal")]
+use std::{
+    io::{BufRead as _, BufReader},
+    os::fd::AsRawFd as _,
+};
 
 use crate::support::{End, alone, end_of, fork, in_child};
 use pool_std::{
@@ -279,6 +284,30 @@ fn a_child_builds_a_pool_while_threads_of_the_parent_do() {
                 in_child(|| pool(1).install(|| true));
             }
             is_over.store(true, SeqCst);
+        });
+    });
+}
+
+/// The thread that prints for the parent is not there.
+#[cfg(feature = "signal")]
+#[test]
+fn a_child_prints_the_state_of_its_own_pools_too() {
+    alone(|| {
+        // SAFETY: no other thread of the process uses the environment meanwhile.
+        unsafe { std::env::set_var("POOL_STD_STATE_SIGNAL", "USR1") };
+        let parents = pool(1);
+        parents.install(|| ());
+        in_child(|| {
+            let own = pool(2);
+            own.install(|| ());
+            let (reader, writer) = io::pipe().unwrap();
+            // SAFETY: both descriptors are open. This process prints no other errors.
+            let copied = unsafe { libc::dup2(writer.as_raw_fd(), libc::STDERR_FILENO) };
+            assert_ne!(copied, -1);
+            // SAFETY: the call has no requirements.
+            assert_eq!(unsafe { libc::raise(libc::SIGUSR1) }, 0);
+            let mut lines = BufReader::new(reader).lines().map(Result::unwrap);
+            lines.any(|line| line.contains(": 2 workers, 1 jobs run"))
         });
     });
 }
