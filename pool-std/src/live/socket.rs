@@ -1,10 +1,12 @@
 //! The socket, and the thread that answers.
 
 use std::{
-    env, fs,
+    env,
+    ffi::OsStr,
+    fs,
     io::{self, Write},
     os::unix::{
-        fs::{DirBuilderExt, MetadataExt},
+        fs::{DirBuilderExt, FileTypeExt, MetadataExt},
         net::{UnixListener, UnixStream},
     },
     path::{Path, PathBuf},
@@ -103,16 +105,34 @@ fn remove_leftovers(directory: &Path) {
         return;
     };
     for entry in entries.filter_map(Result::ok) {
-        let is_old = || {
-            let modified = entry.metadata()?.modified()?;
-            io::Result::Ok(modified.elapsed().is_ok_and(|age| age > MIN_AGE))
+        let is_old_socket = || {
+            let metadata = entry.metadata()?;
+            let age = metadata.modified()?.elapsed();
+            let is_old = age.is_ok_and(|age| age > MIN_AGE);
+            io::Result::Ok(is_old && metadata.file_type().is_socket())
         };
         let has_no_listener = || {
             let refused = |error: io::Error| error.kind() == io::ErrorKind::ConnectionRefused;
             UnixStream::connect(entry.path()).is_err_and(refused)
         };
-        if is_old().unwrap_or(false) && has_no_listener() {
+        // A process that lives is not asked whether it listens: it would answer, or, if it has been
+        // stopped and many have asked, let this one wait.
+        let may_remove = is_old_socket().unwrap_or(false) && !names_process(&entry.path());
+        if may_remove && has_no_listener() {
             _ = fs::remove_file(entry.path());
         }
     }
+}
+
+/// Whether the name of a socket is the number of a process that lives. It may be another one than
+/// that whose socket it was; and a process that is not known here may live in another container.
+fn names_process(socket: &Path) -> bool {
+    let name = socket.file_name().and_then(OsStr::to_str);
+    let number = name.and_then(|name| name.parse().ok());
+    let Some(number) = number.filter(|&number: &libc::pid_t| number > 0) else {
+        return false;
+    };
+    // SAFETY: the call has no requirements. The signal 0 is not sent.
+    let is_allowed = unsafe { libc::kill(number, 0) } == 0;
+    is_allowed || io::Error::last_os_error().raw_os_error() == Some(libc::EPERM)
 }

@@ -240,6 +240,43 @@ fn removes_the_sockets_of_programs_that_have_ended() {
     );
 }
 
+/// It may be stopped, and then it answers none of those who ask.
+#[test]
+fn a_program_that_is_alive_is_not_asked_by_others() {
+    if again::is_child() {
+        live::serve().unwrap();
+        return;
+    }
+    let directory = Directory::new("alive");
+    fs::create_dir(directory.sockets()).unwrap();
+    fs::set_permissions(directory.sockets(), fs::Permissions::from_mode(0o700)).unwrap();
+    let own = directory.sockets().join(std::process::id().to_string());
+    let listener = UnixListener::bind(&own).unwrap();
+    set_modified(&own, SystemTime::now() - Duration::from_secs(60));
+    passes("a_program_that_is_alive_is_not_asked_by_others", &directory);
+    assert!(own.exists());
+    listener.set_nonblocking(true).unwrap();
+    let asked = listener.accept();
+    let is_none = |error: &std::io::Error| error.kind() == std::io::ErrorKind::WouldBlock;
+    assert!(asked.as_ref().is_err_and(is_none), "{asked:?}");
+}
+
+#[test]
+fn leaves_files_that_are_no_sockets() {
+    if again::is_child() {
+        live::serve().unwrap();
+        return;
+    }
+    let directory = Directory::new("files");
+    fs::create_dir(directory.sockets()).unwrap();
+    fs::set_permissions(directory.sockets(), fs::Permissions::from_mode(0o700)).unwrap();
+    let file = directory.sockets().join("notes");
+    fs::write(&file, "of the user").unwrap();
+    set_modified(&file, SystemTime::now() - Duration::from_secs(60));
+    passes("leaves_files_that_are_no_sockets", &directory);
+    assert!(file.exists());
+}
+
 /// The environment asks for answers, which is not possible.
 #[cfg(target_os = "linux")]
 #[test]
