@@ -5,12 +5,13 @@ use std::{
     ffi::OsStr,
     fs,
     io::{self, Write},
+    mem::MaybeUninit,
     os::unix::{
         fs::{DirBuilderExt, FileTypeExt, MetadataExt},
         net::{UnixListener, UnixStream},
     },
     path::{Path, PathBuf},
-    process, thread,
+    process, ptr, thread,
     time::Duration,
 };
 
@@ -56,12 +57,26 @@ pub(super) fn serve() -> io::Result<PathBuf> {
 }
 
 fn answer_all(listener: &UnixListener) {
+    block_sigpipe();
     for viewer in listener.incoming() {
         match viewer {
             // A viewer that goes away gets no answer.
             Ok(viewer) => _ = answer(viewer),
             Err(_) => thread::sleep(PAUSE),
         }
+    }
+}
+
+/// Makes an answer to a viewer that has gone away an error on this thread, and not a signal, whose
+/// default action ends the program. Not all versions of the standard library see to that.
+fn block_sigpipe() {
+    let mut signals = MaybeUninit::uninit();
+    // SAFETY: the first call initializes the set, and the others read it. The last one changes the
+    // mask of this thread alone, and is told to return no mask.
+    unsafe {
+        libc::sigemptyset(signals.as_mut_ptr());
+        libc::sigaddset(signals.as_mut_ptr(), libc::SIGPIPE);
+        libc::pthread_sigmask(libc::SIG_BLOCK, signals.as_ptr(), ptr::null_mut());
     }
 }
 

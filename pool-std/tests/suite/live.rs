@@ -277,6 +277,27 @@ fn leaves_files_that_are_no_sockets() {
     assert!(file.exists());
 }
 
+/// Programs that are written in other languages, and tools for pipes, leave that signal as it is:
+/// it ends the process.
+#[test]
+fn a_viewer_that_goes_away_does_not_end_the_program() {
+    if again::is_child() {
+        // SAFETY: the default action is no function.
+        unsafe { libc::signal(libc::SIGPIPE, libc::SIG_DFL) };
+        let socket = live::serve().unwrap();
+        for _ in 0..10 {
+            drop(UnixStream::connect(&socket).unwrap());
+        }
+        // The others have had their answers by then.
+        ask(&socket);
+        return;
+    }
+    passes(
+        "a_viewer_that_goes_away_does_not_end_the_program",
+        &Directory::new("pipe"),
+    );
+}
+
 /// The environment asks for answers, which is not possible.
 #[cfg(target_os = "linux")]
 #[test]
