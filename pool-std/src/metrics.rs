@@ -11,7 +11,10 @@ use crate::{
 pub type PoolMetrics = pool_core::PoolMetrics<Vec<WorkerMetrics>>;
 
 fn metrics_of(registry: &Registry) -> PoolMetrics {
-    registry.metrics(|of| (0..registry.num_workers()).map(of).collect())
+    let metrics: PoolMetrics = registry.metrics(|of| (0..registry.num_workers()).map(of).collect());
+    // The injector also has stand-ins for the jobs of scopes.
+    let injected = metrics.injector_len().unwrap_or_default();
+    metrics.with_injector_len(registry.data().outside_scopes.num_jobs(injected))
 }
 
 impl ThreadPool {

@@ -105,6 +105,23 @@ impl<W: AsRef<[WorkerMetrics]>> PoolMetrics<W> {
         self.workers().iter().filter(is_in).count()
     }
 
+    /// Returns these metrics with another number of jobs from outside. For a platform that has such
+    /// jobs in queues of its own, or has something else in the pool's queue.
+    ///
+    /// # Examples
+    /// ```
+    /// use pool_core::{PoolMetrics, WorkerMetrics};
+    ///
+    /// fn without_jobs(metrics: PoolMetrics<Vec<WorkerMetrics>>) {
+    ///     let metrics = metrics.with_injector_len(0);
+    ///     assert!(metrics.injector_is_empty());
+    /// }
+    /// ```
+    #[must_use]
+    pub fn with_injector_len(self, jobs: usize) -> Self {
+        Self::of(self.workers, Some(jobs), jobs == 0)
+    }
+
     /// Returns about how many jobs from outside wait to be taken. None if the queue cannot tell
     /// without going through its elements.
     #[must_use]

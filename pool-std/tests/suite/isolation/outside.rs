@@ -326,29 +326,6 @@ fn a_deadlock_after_a_scope_that_others_have_ended_is_reported() {
     end.send(()).unwrap();
 }
 
-/// Their worker runs the jobs itself, and no other one takes the stand-ins of scopes that have
-/// ended.
-#[test]
-fn stand_ins_of_scopes_that_have_ended_do_not_gather() {
-    let in_adopted = || {
-        let builder = ThreadPoolBuilder::new().num_threads(1).use_current_thread();
-        let pool = builder.isolation(Isolation::Subtree).build().unwrap();
-        for _ in 0..if cfg!(miri) { 3 } else { 100 } {
-            let jobs_run = AtomicUsize::new(0);
-            pool_std::scope(|scope| {
-                thread::scope(|threads| {
-                    threads.spawn(|| scope.spawn(|_| _ = jobs_run.fetch_add(1, SeqCst)));
-                });
-            });
-            assert_eq!(jobs_run.into_inner(), 1);
-        }
-        assert_eq!(pool.metrics().injector_len(), Some(1));
-        assert_eq!(pool.state().jobs_from_outside(), 0);
-        pool.shutdown().unwrap();
-    };
-    thread::spawn(in_adopted).join().unwrap();
-}
-
 #[test]
 fn other_workers_take_jobs_of_several_scopes_in_turn() {
     let pool = pool_with_guests(4);
@@ -383,6 +360,9 @@ fn jobs_of_scopes_from_outside_are_jobs_from_outside() {
                     threads.spawn(|| (0..5).for_each(|_| scope.spawn(|_| ())));
                 });
                 assert_eq!(pool_std::current_state().jobs_from_outside(), 5);
+                let metrics = pool_std::current_metrics();
+                assert_eq!(metrics.injector_len(), Some(5));
+                assert!(!metrics.injector_is_empty());
             })
         })
     });
