@@ -51,6 +51,7 @@ impl fmt::Display for Job {
         }
         match self.depth {
             0 => Ok(()),
+            1 => f.write_str(" (+1 that waits)"),
             depth => write!(f, " (+{depth} that wait)"),
         }
     }

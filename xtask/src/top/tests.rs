@@ -65,6 +65,22 @@ pool 4: 1 worker, - jobs/s, 0 queued, 0 from outside
     assert_eq!(rows().to_string(), expected);
 }
 
+/// The page "My program hangs" says what to look for.
+#[test]
+fn says_how_many_jobs_wait_below() {
+    let job = |depth: u64| -> program::Job {
+        let job =
+            serde_json::json!({"name": "sums::add", "part": null, "for_ns": 1, "depth": depth});
+        serde_json::from_value(job).unwrap()
+    };
+    let texts = [0, 1, 2].map(|depth| job(depth).to_string());
+    let [none, one, two] = texts.each_ref().map(String::as_str);
+    assert_eq!(none, "sums::add");
+    assert_eq!(one, "sums::add (+1 that waits)");
+    assert_eq!(two, "sums::add (+2 that wait)");
+    assert!(include_str!("../../../docs/src/hangs.md").contains("`(+1 that waits)`"));
+}
+
 fn drawn(view: &mut View) -> String {
     let mut terminal = Terminal::new(TestBackend::new(90, 8)).unwrap();
     let rows = rows();
