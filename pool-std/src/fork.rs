@@ -115,9 +115,9 @@ fn abort() -> ! {
 }
 
 /// Writes a message where errors go, without the lock of the standard library's stream: a thread of
-/// the parent may hold it.
+/// the parent, or one that hangs, may hold it.
 #[cfg(unix)]
-fn say(message: &str) {
+pub(crate) fn say(message: &str) {
     use std::{
         fs::File,
         io::Write as _,

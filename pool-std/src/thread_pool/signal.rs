@@ -1,17 +1,16 @@
 //! A signal that prints what the workers of all pools do, for programs that hang.
 
-use std::{
-    ffi::c_int,
-    fmt::Write as _,
-    io::{self, Write as _},
-    thread,
-};
+use std::{ffi::c_int, fmt::Write as _, io, thread};
 
 use pool_core::Counts;
 use signal_hook::iterator::Signals;
 
 use crate::{
-    blocking::state::state_of, fork::PerProcess, panics::say, sync::OnceLock, thread_pool::pools,
+    blocking::state::state_of,
+    fork::{self, PerProcess},
+    panics::say,
+    sync::OnceLock,
+    thread_pool::pools,
 };
 
 /// Lets the signal print what the workers of all pools do. In a child of `fork`, which does not
@@ -34,8 +33,8 @@ fn listen(signal: c_int) -> io::Result<()> {
     let thread = thread::Builder::new().name("pool-std-signal".to_owned());
     thread.spawn(move || {
         for _ in signals.forever() {
-            // A thread that cannot print has no other way to say so.
-            _ = io::stderr().write_all(report().as_bytes());
+            // One that hangs may have the lock of the stream.
+            fork::say(&report());
         }
     })?;
     Ok(())

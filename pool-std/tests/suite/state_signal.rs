@@ -3,7 +3,7 @@
 #![cfg(not(miri))]
 
 use std::{
-    io::{BufRead, BufReader},
+    io::{BufRead, BufReader, Write as _},
     process::{Command, Stdio},
     sync::mpsc,
 };
@@ -48,6 +48,30 @@ fn prints_the_states_of_all_pools() {
         assert!(lines.any(|line| line.contains("a message that never comes")));
         assert!(lines.any(|line| line.starts_with("pool 2: 1 workers")));
     }
+}
+
+/// A lock that is held across a join is what hangs many a program, and this is a lock.
+#[test]
+fn prints_although_a_thread_that_hangs_has_the_stream_for_errors() {
+    if again::is_child() {
+        let pool = ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+        pool.install(|| ());
+        let mut errors = std::io::stderr().lock();
+        writeln!(errors, "hangs now").unwrap();
+        pool.install(|| eprintln!("no job can say anything"));
+    }
+    let name = "prints_although_a_thread_that_hangs_has_the_stream_for_errors";
+    let mut child = child(name, "USR1");
+    let mut child = EndOnDrop(child.stderr(Stdio::piped()).spawn().unwrap());
+    let mut lines = BufReader::new(child.0.stderr.take().unwrap())
+        .lines()
+        .map(Result::unwrap);
+    assert!(lines.any(|line| line == "hangs now"));
+    let pid = libc::pid_t::try_from(child.0.id()).unwrap();
+    // SAFETY: the call has no requirements; the child has not been waited for.
+    assert_eq!(unsafe { libc::kill(pid, libc::SIGUSR1) }, 0);
+    // The test ends here, or it hangs.
+    assert!(lines.any(|line| line.starts_with("pool 1: 1 workers")));
 }
 
 #[test]
