@@ -109,11 +109,18 @@ impl fmt::Display for Job<'_> {
             running_for,
             depth,
         } = *self.0;
+        let (short, full) = match name {
+            Some(name) => (
+                crate::trace::short_name(name),
+                name.get().unwrap_or("unknown"),
+            ),
+            None => ("guest", "guest"),
+        };
         write!(
             f,
             "{{\"name\":{},\"type\":{},\"part\":{},\"for_ns\":{},\"depth\":{depth}}}",
-            Text(crate::trace::short_name(name)),
-            Text(name.get().unwrap_or("unknown")),
+            Text(short),
+            Text(full),
             OrNull(part.map(Text)),
             running_for.as_nanos()
         )

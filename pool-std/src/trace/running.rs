@@ -11,10 +11,11 @@ use super::{
     spans::{SpanKind, open_spans},
 };
 
-/// A job that has not ended.
+/// A job that has not ended, or the closure of a guest.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RunningJob {
-    pub(crate) name: JobName,
+    /// None if it is the closure of a thread outside the pool that has the worker's place.
+    pub(crate) name: Option<JobName>,
     /// The innermost part of it that has a [name](crate::labeled).
     pub(crate) part: Option<&'static str>,
     pub(crate) running_for: Duration,
@@ -25,18 +26,20 @@ pub(crate) struct RunningJob {
 impl RunningJob {
     /// Returns the innermost job of a worker that has not ended.
     fn of(worker: &WorkerTrace, now: Duration) -> Option<Self> {
-        let mut innermost: Option<Self> = None;
+        let (mut innermost, mut jobs): (Option<Self>, usize) = (None, 0);
         for span in open_spans(worker) {
+            let begun = |name, depth| Self {
+                name,
+                part: None,
+                running_for: now.saturating_sub(span.begin),
+                depth,
+            };
             match (span.kind, &mut innermost) {
-                (SpanKind::Job(name), outer) => {
-                    let depth = outer.map_or(0, |outer| outer.depth + 1);
-                    innermost = Some(Self {
-                        name,
-                        part: None,
-                        running_for: now.saturating_sub(span.begin),
-                        depth,
-                    });
+                (SpanKind::Job(name), _) => {
+                    innermost = Some(begun(Some(name), jobs));
+                    jobs += 1;
                 }
+                (SpanKind::Guest, _) => innermost = Some(begun(None, jobs)),
                 (SpanKind::Label(label), Some(job)) => job.part = Some(label),
                 _ => {}
             }

@@ -277,6 +277,43 @@ fn leaves_files_that_are_no_sockets() {
     assert!(file.exists());
 }
 
+/// A thread outside that has the place of a worker runs no job.
+#[test]
+fn the_part_that_a_guest_runs_has_its_name() {
+    if again::is_child() {
+        let socket = live::serve().unwrap();
+        let builder = ThreadPoolBuilder::new().num_threads(1).guests(true);
+        let pool = builder.build().unwrap();
+        while pool.state().asleep().count() == 0 {
+            std::thread::yield_now();
+        }
+        let job = || ask(&socket)["pools"][0]["workers"][0]["job"].clone();
+        let (before, part, inner) = pool.call(|| {
+            let before = job();
+            pool_std::labeled(&"a part", || {
+                pool_std::spawn(|| ());
+                (before, job(), pool_std::join(job, || ()).0)
+            })
+        });
+        assert_eq!(
+            (&before["name"], &before["part"]),
+            (&"guest".into(), &Value::Null)
+        );
+        for job in [part, inner] {
+            assert_eq!(
+                (&job["name"], &job["part"]),
+                (&"guest".into(), &"a part".into())
+            );
+            assert_eq!(job["depth"], 0);
+        }
+        return;
+    }
+    passes(
+        "the_part_that_a_guest_runs_has_its_name",
+        &Directory::new("guest"),
+    );
+}
+
 /// Programs that are written in other languages, and tools for pipes, leave that signal as it is:
 /// it ends the process.
 #[test]
