@@ -146,7 +146,10 @@ struct IsolatedWait<'w, P: Platform> {
 enum State {
     Active,
     Idle,
+    /// It was woken, and has not searched since.
     Woken,
+    /// It was woken, and has found nothing since.
+    InVain,
 }
 
 impl<P: Platform> IsolatedWait<'_, P> {
@@ -287,6 +290,9 @@ impl<P: Platform> IsolatedWait<'_, P> {
             lone_sleep.cancel();
             return;
         }
+        if self.state == State::InVain {
+            worker.observer().observe(Event::FruitlessWake, P::now);
+        }
         let _token = Token::release(worker, setter, latch);
         // Liveness: the thread that sets the latch finds that its waiter sleeps, and so this
         // worker's word, which was written before the latch. It resets the word, and then unparks
@@ -333,10 +339,12 @@ impl<P: Platform> IsolatedWait<'_, P> {
 
     /// Tells the observer that the worker has no job.
     fn note_idle(&mut self) {
-        if self.state != State::Idle {
-            self.state = State::Idle;
-            self.worker.observer().observe(Event::Idle, P::now);
-        }
+        self.state = match self.state {
+            State::Idle | State::InVain => return,
+            State::Active => State::Idle,
+            State::Woken => State::InVain,
+        };
+        self.worker.observer().observe(Event::Idle, P::now);
     }
 
     /// Tells the observer that the worker does not search any more.

@@ -4,13 +4,16 @@
 
 use std::{
     hint::spin_loop,
-    sync::Barrier,
+    sync::{
+        Barrier,
+        atomic::{AtomicBool, Ordering::SeqCst},
+    },
     time::{Duration, Instant},
 };
 
 use pool_std::{
     Counts, IdlePolicy, ThreadPool, ThreadPoolBuilder, WorkerState, current_metrics,
-    current_thread_index, join,
+    current_thread_index, isolate, join,
 };
 
 fn pool(num_threads: usize) -> ThreadPool {
@@ -77,6 +80,33 @@ fn joins_that_no_thief_takes_count_nothing() {
         current_metrics().sum() - before
     });
     assert_eq!(counts, Counts::default());
+}
+
+/// It waits for the half of a join that the other worker has stolen, and is woken for the jobs of
+/// that half, which the other worker takes back at once.
+#[test]
+fn wake_ups_in_vain_count_in_an_isolated_wait() {
+    let pool = pool(2);
+    let is_stolen = AtomicBool::new(false);
+    let wait_for_theft = || {
+        while !is_stolen.load(SeqCst) {
+            std::thread::yield_now();
+        }
+    };
+    let sum = || current_metrics().sum();
+    let half = || {
+        is_stolen.store(true, SeqCst);
+        let before = sum();
+        while sum().fruitless_wakes == before.fruitless_wakes && (sum() - before).wakes < 100_000 {
+            while current_metrics().num_in(WorkerState::Asleep) == 0 {
+                std::thread::yield_now();
+            }
+            join(|| (), || ());
+        }
+        sum() - before
+    };
+    let (_, counts) = pool.install(|| isolate(|| join(wait_for_theft, half)));
+    assert!(counts.fruitless_wakes > 0, "{counts:?}");
 }
 
 #[test]
