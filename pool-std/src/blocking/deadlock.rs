@@ -79,8 +79,10 @@ impl pool_core::accounting::DeadlockHandler for Reporter {
         let message = "pool-std: the deadlock handler panicked; aborting";
         let call = || {
             call_handler(message, || {
-                log::deadlock(&report);
-                frames::in_handler_of(&registry, || handler(&report));
+                frames::in_handler_of(&registry, || {
+                    log::deadlock(&report);
+                    handler(&report);
+                });
             });
         };
         registry.data().reporting.here(call);

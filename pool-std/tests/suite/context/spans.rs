@@ -14,6 +14,7 @@ use tracing_subscriber::{
 };
 
 use super::pool;
+use crate::support::Gate;
 
 /// Notes in which spans each event is, the outermost one first.
 #[derive(Clone, Default)]
@@ -260,6 +261,52 @@ fn a_pool_tells_of_threads_panics_and_deadlocks() {
             "{told:?}"
         );
     }
+}
+
+/// Sends which pool is the current one when a deadlock is reported.
+struct SendsPool(Mutex<mpsc::Sender<pool_std::PoolHandle>>);
+
+impl<S: Subscriber> Layer<S> for SendsPool {
+    fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
+        if *event.metadata().level() == Level::WARN {
+            let sender = self.0.lock().unwrap();
+            sender.send(pool_std::PoolHandle::current()).unwrap();
+        }
+    }
+}
+
+/// As that of the handler is. The thread that reports the deadlock has ceased to be a worker.
+#[test]
+fn the_current_pool_of_a_subscriber_is_the_one_in_a_deadlock() {
+    let (sender, receiver) = mpsc::channel();
+    let subscriber = Registry::default().with(SendsPool(Mutex::new(sender)));
+    let subscriber = tracing::Dispatch::new(subscriber);
+    let pool = pool_std::ThreadPoolBuilder::new()
+        .num_threads(2)
+        .deadlock_handler(|_| ())
+        .spawn_handler(move |thread| {
+            let subscriber = subscriber.clone();
+            let run = move || tracing::dispatcher::with_default(&subscriber, || thread.run());
+            std::thread::Builder::new().spawn(run).map(drop)
+        })
+        .build()
+        .unwrap();
+    let (pool, gate) = (Arc::new(pool), Arc::new(Gate::default()));
+    let (inner, waiting) = (pool.clone(), gate.clone());
+    let both_run = std::sync::Barrier::new(2);
+    pool.spawn_broadcast(move |context| {
+        both_run.wait();
+        if context.index() == 0 {
+            waiting.wait("a gate");
+        } else {
+            waiting.wait_for_blocked(1);
+            inner.set_active_workers(1).unwrap();
+        }
+    });
+    let current = receiver.recv();
+    // First, since the pool does not end before.
+    gate.open();
+    assert_eq!(current, Ok(pool.handle()));
 }
 
 /// The scope has counted the job by then, and the pool its reference.
