@@ -3,7 +3,7 @@
 use std::{
     fs::{self, File},
     io::{self, BufWriter, Write as _},
-    path::{Path, PathBuf},
+    path::{self, Path, PathBuf},
     process,
     sync::{
         Arc,
@@ -42,6 +42,8 @@ pub(super) fn keep(file: PathBuf, rings: &PoolRings) {
     let Some(mut kept) = kept() else { return };
     let kept = kept.get_or_insert_with(|| {
         register();
+        // The program may change its directory.
+        let file = path::absolute(&file).unwrap_or(file);
         let rings = Vec::new();
         Kept { file, rings }
     });

@@ -174,6 +174,27 @@ fn writes_to_what_is_no_file() {
     events_in(&child.stderr);
 }
 
+/// The name counts from the directory in which the first pool was built.
+#[test]
+fn a_program_that_changes_its_directory_writes_to_the_same_file() {
+    if again::is_child() {
+        join(|| (), || ());
+        env::set_current_dir(env::temp_dir()).unwrap();
+        return;
+    }
+    let file = file_of("relative");
+    let name = "trace::environment::a_program_that_changes_its_directory_writes_to_the_same_file";
+    let child = again::child(name)
+        .current_dir(file.parent().unwrap())
+        .env(TRACE, file.file_name().unwrap())
+        .output()
+        .unwrap();
+    let errors = String::from_utf8_lossy(&child.stderr);
+    assert!(child.status.success(), "{errors}");
+    events_in(&fs::read(&file).expect("it was written"));
+    fs::remove_file(&file).unwrap();
+}
+
 /// The stream for errors cannot be written to, either.
 #[cfg(target_os = "linux")]
 #[test]
