@@ -16,7 +16,8 @@ use crate::{
     thread_pool::current::PoolGuard,
 };
 
-/// A [`Scope`](crate::Scope) whose jobs start in the order in which they were spawned. Created by [`scope_fifo`].
+/// A [`Scope`](crate::Scope) whose jobs start in the order in which they were spawned. Created by
+/// [`scope_fifo`].
 ///
 /// # Examples
 /// ```
@@ -34,7 +35,8 @@ pub struct ScopeFifo<'scope> {
     fifos: Vec<JobFifo<Std>>,
 }
 
-/// Runs a scope as [`scope()`](crate::scope()) does, but the jobs that one worker spawns start in that order.
+/// Runs a scope as [`scope()`](crate::scope()) does, but the jobs that one worker spawns start in
+/// that order.
 ///
 /// # Examples
 /// ```
