@@ -36,8 +36,8 @@
 //! | `job` | the job that it runs, or null |
 //!
 //! A job has `name`, `type`, `part`, which is its innermost [labeled](crate::labeled) part or null,
-//! `for_ns`, and `depth`, which is how many jobs wait below it on the worker's stack. The closure of
-//! a thread outside that has the worker's place has the name `guest`.
+//! `for_ns`, and `depth`, which is how many jobs wait below it on the worker's stack. The closure
+//! of a thread outside that has the worker's place has the name `guest`.
 //!
 //! [`PoolState`]: crate::PoolState
 //! [`Counts`]: crate::Counts

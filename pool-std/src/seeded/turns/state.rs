@@ -137,8 +137,8 @@ impl State {
         }
     }
 
-    /// Counts a look at which the member that has the turn is blocked. Returns whether it is taken to
-    /// be blocked.
+    /// Counts a look at which the member that has the turn is blocked. Returns whether it is taken
+    /// to be blocked.
     fn is_blocked_for_long(&mut self) -> bool {
         let (choice, now) = (self.choices.made(), Instant::now());
         let earlier = self.blocked.take().filter(|it| it.choice == choice);
