@@ -50,12 +50,15 @@ pub(crate) use wait::{Awaited, OutsideScopes};
 pub struct WorkerThread<P: Platform> {
     /// First, see [`downcast`](Self::downcast).
     platform: TypeId,
+    /// Dropped before the deque is given back, which lets another thread become this worker. That
+    /// thread needs a participant, and there are only as many as workers. If it took the last one, a
+    /// thread that comes for another worker would be refused.
+    managed: Managed<P>,
     own: Worker<&'static Deque<JobRef, P::Storage>>,
     index: WorkerIndex,
     random: XorShift64Star,
     last_source: LastSource,
     fair_looks: FairLooks,
-    managed: Managed<P>,
     registry: *const Registry<P>,
     /// In the registry. Kept here because it is used for each job.
     shared: &'static WorkerShared<P>,

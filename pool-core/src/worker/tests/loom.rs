@@ -310,3 +310,26 @@ fn a_join_with_fast_push_disabled_is_not_overlooked() {
         });
     });
 }
+
+/// Models a thread that leaves a worker, and one that takes the worker over and another worker as
+/// well. No other thread has that one, so it is not refused.
+#[test]
+fn a_worker_that_leaves_keeps_no_other_worker_from_coming() {
+    model(3, || {
+        let registry = registry::<Test>(2);
+        let leaver = thread::spawn({
+            let registry = registry.clone();
+            move || drop(new_worker(&registry, 0))
+        });
+        if let Some(_successor) = new_worker(&registry, 0) {
+            assert!(new_worker(&registry, 1).is_some(), "the worker is free");
+        }
+        leaver.join().unwrap();
+    });
+}
+
+fn new_worker(registry: &Arc<Registry<Test>>, index: usize) -> Option<WorkerThread<Test>> {
+    let worker = registry.worker(index).unwrap();
+    // SAFETY: 1. the caller drops the worker before the registry; 2. it is the `Arc`'s pointer.
+    unsafe { WorkerThread::new(Arc::as_ptr(registry), worker) }
+}
