@@ -61,3 +61,23 @@ fn one_core_does_not_spin() {
     assert_eq!(policies[0].rounds_until_sleepy(), 0);
     assert_eq!(policies[1], IdlePolicy::DEFAULT);
 }
+
+/// Checks the sizes of the README, which are rounded to a tenth of a KiB.
+#[cfg(all(
+    any(target_arch = "x86_64", target_arch = "aarch64"),
+    feature = "metrics",
+    not(feature = "trace")
+))]
+#[test]
+fn a_pool_takes_as_much_memory_as_the_readme_says() {
+    fn check<const CORES: usize, const JOBS: usize>() {
+        let size = size_of::<SpinPool<Cores<Host, CORES, JOBS>>>();
+        let said = JOBS * (112 + 8 * CORES) + (18 * CORES + 25) * 1024 / 10;
+        let rounded = (CORES + 1) * 1024 / 20;
+        assert!(size.abs_diff(said) <= rounded, "{size} bytes, not {said}");
+    }
+    check::<1, 16>();
+    check::<1, 64>();
+    check::<4, 64>();
+    check::<8, 256>();
+}
