@@ -51,12 +51,15 @@ use crate::machine::{CoreParker as _, Machine};
 /// happened. The pool holds no lock at that point. A core that waits for the job would wait
 /// forever, so the handler should stop or restart the machine. (Where panics unwind, they abort.)
 ///
-/// Interrupt handlers may call [`spawn`](Self::spawn), [`spawn_task`](Self::spawn_task),
-/// [`wake_worker`](Self::wake_worker), [`release_worker`](Self::release_worker),
-/// [`end`](Self::end), [`delay`](Self::delay), [`metrics`](Self::metrics) and
-/// [`num_sleeping`](Self::num_sleeping): none of these waits for anything. With an `InterruptLock`,
-/// they may also call the functions of the module `deadlock` that unblock a worker. Handlers must
-/// call nothing else: they may have interrupted this core's worker in the middle of an operation.
+/// Interrupt handlers may call [`spawn`](Self::spawn), [`spawn_with`](Self::spawn_with),
+/// [`spawn_task`](Self::spawn_task), [`wake_worker`](Self::wake_worker),
+/// [`release_worker`](Self::release_worker), [`end`](Self::end), [`delay`](Self::delay),
+/// [`metrics`](Self::metrics), [`worker_metrics`](Self::worker_metrics),
+/// [`num_workers`](Self::num_workers), [`num_sleeping`](Self::num_sleeping) and, with their
+/// features, `trace` and `blocking_state`: none of these waits for anything. With an
+/// `InterruptLock`, they may also call the functions of the module `deadlock` that unblock a
+/// worker. Handlers must call nothing else: they may have interrupted this core's worker in the
+/// middle of an operation.
 ///
 /// # Examples
 /// ```
