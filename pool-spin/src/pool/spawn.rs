@@ -97,7 +97,7 @@ impl<S: System> SpinPool<S> {
     ///
     /// A reference to a `static` closure is a closure, too. The call does not wait: it takes one of
     /// [`JOBS`](System::JOBS) slots and pushes onto a lock-free queue. It repeats the push only
-    /// when another core pushes at the same moment.
+    /// when another core pushes or takes at the same moment.
     ///
     /// # Errors
     /// [`SpawnError`] with the closure if there is no room for it, or if the pool has ended. A
@@ -208,10 +208,12 @@ impl<S: System> Worker<'_, S> {
         }
     }
 
-    /// Spawns a closure as [`spawn`](Self::spawn) does, or returns it if there is no room for it.
+    /// Spawns a closure as [`spawn`](Self::spawn) does, or returns it if there is no room for it or
+    /// the pool has ended.
     ///
     /// # Errors
-    /// [`SpawnError`] with [`SpawnErrorReason::Full`].
+    /// [`SpawnError`] with [`SpawnErrorReason::Full`]; or with [`SpawnErrorReason::Ended`], in the
+    /// condition of [`SpinPool::run_worker_until`].
     ///
     /// # Examples
     /// ```
