@@ -1,6 +1,13 @@
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::SeqCst};
+use std::{
+    boxed::Box,
+    sync::atomic::{
+        AtomicBool, AtomicU32,
+        Ordering::{Relaxed, SeqCst},
+    },
+};
 
 use super::*;
+use crate::{pool::lifecycle::Gate, progress::Operation};
 
 #[test]
 fn a_worker_may_come_late() {
@@ -43,6 +50,52 @@ fn work_moves_on_when_a_worker_leaves() {
             assert_eq!(other.join().unwrap(), Ok(ExitReason::Released));
         });
     }
+}
+
+/// Checks that a sleeping worker is woken for the operation of a worker that leaves.
+#[test]
+fn operations_move_on_when_a_worker_leaves() {
+    static POOL: SpinPool<TestCores<2, 4>> = pool(IdlePolicy::IMMEDIATE);
+    static RUNS: AtomicU32 = AtomicU32::new(0);
+    thread::scope(|threads| {
+        threads.spawn(|| POOL.run_worker(1));
+        for round in 1..=times(50) as u32 {
+            while cfg!(not(sleep_busy)) && POOL.num_sleeping() == 0 {
+                thread::yield_now();
+            }
+            let operation = Box::leak(Box::new(Operation::new(|| {
+                RUNS.fetch_add(1, SeqCst);
+            })));
+            POOL.run_with(0, |worker| worker.schedule(operation))
+                .unwrap();
+            while RUNS.load(SeqCst) < round {
+                thread::yield_now();
+            }
+        }
+        POOL.end();
+    });
+}
+
+/// Checks that a worker that leaves waits for a thread that is about to give it a job.
+#[test]
+fn a_gate_waits_for_the_sender_inside() {
+    let (gate, has_sent) = (Gate::new(), AtomicBool::new(false));
+    gate.open();
+    assert!(gate.enter());
+    thread::scope(|threads| {
+        threads.spawn(|| {
+            gate.close();
+            assert!(has_sent.load(Relaxed), "the gate has not waited");
+        });
+        while gate.enter() {
+            gate.exit();
+            thread::yield_now();
+        }
+        // The other thread has begun to close the gate, and would come to its look meanwhile.
+        (0..100).for_each(|_| thread::yield_now());
+        has_sent.store(true, Relaxed);
+        gate.exit();
+    });
 }
 
 #[test]
