@@ -71,6 +71,20 @@ fn refused_closures_are_returned() {
     assert_eq!(spawn().unwrap_err().reason, SpawnErrorReason::Ended);
 }
 
+/// Checks that a closure finds room for another one in a pool that has room for one.
+#[test]
+fn a_closure_gives_its_slot_back_before_it_runs() {
+    static POOL: SpinPool<TestCores<1, 1>> = pool(IdlePolicy::DEFAULT);
+    static RUNS: AtomicU32 = AtomicU32::new(0);
+    let spawned = POOL.spawn(|_| {
+        let again = POOL.spawn(|_| _ = RUNS.fetch_add(1, SeqCst));
+        assert!(again.is_ok(), "its own slot is free");
+    });
+    assert!(spawned.is_ok());
+    with_workers(&POOL, || ());
+    assert_eq!(RUNS.load(SeqCst), 1);
+}
+
 /// Checks that a worker finds a full pool full, too: it runs the closure at once or gets it back.
 #[test]
 fn workers_find_a_full_pool_full() {

@@ -1,4 +1,4 @@
-//! Handlers that run between two halts.
+//! Handlers that run between two halts, and halts without handlers.
 
 use core::cell::Cell;
 use std::thread_local;
@@ -9,9 +9,10 @@ thread_local! {
     static MASKED: Cell<bool> = const { Cell::new(false) };
     static TIMER_PENDING: Cell<bool> = const { Cell::new(false) };
     static IPI_PENDING: Cell<bool> = const { Cell::new(false) };
+    /// Whether another core unparks this one in its next halt.
+    static IS_WOKEN: Cell<bool> = const { Cell::new(false) };
+    static PARKER: WfiIpi<OneCore> = const { WfiIpi::new() };
 }
-
-static PARKER: WfiIpi<OneCore> = WfiIpi::new();
 
 /// A core with a timer, whose handler unparks, and with an interrupt to itself, whose handler
 /// clears it.
@@ -27,7 +28,7 @@ impl Interrupts for OneCore {
     fn restore(masked: bool) {
         MASKED.set(masked);
         if !masked && TIMER_PENDING.take() {
-            PARKER.unpark();
+            PARKER.with(Parker::unpark);
         }
         if !masked && IPI_PENDING.get() {
             Self::clear();
@@ -36,6 +37,9 @@ impl Interrupts for OneCore {
 
     fn halt() {
         assert!(MASKED.get(), "a handler may run before the halt");
+        if IS_WOKEN.take() {
+            PARKER.with(Parker::unpark);
+        }
         assert!(
             TIMER_PENDING.get() || IPI_PENDING.get(),
             "nothing ends the halt"
@@ -62,6 +66,16 @@ impl Ipi for OneCore {
 #[test]
 fn a_handler_on_the_same_core_unparks() {
     TIMER_PENDING.set(true);
-    PARKER.park();
+    PARKER.with(Parker::park);
     assert!(!MASKED.get());
+}
+
+/// The interrupt would end each later halt at once, so that the core never slept.
+#[test]
+fn a_core_without_handlers_clears_the_interrupt_that_has_ended_its_halt() {
+    MASKED.set(true);
+    IS_WOKEN.set(true);
+    PARKER.with(Parker::park);
+    assert!(MASKED.get());
+    assert!(!IPI_PENDING.get());
 }
