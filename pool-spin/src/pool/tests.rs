@@ -11,6 +11,7 @@ use pool_core::{IdlePolicy, UnknownWorker};
 
 mod arriving_and_leaving;
 mod broadcast;
+mod isolation;
 mod join;
 #[cfg(feature = "metrics")]
 mod metrics;

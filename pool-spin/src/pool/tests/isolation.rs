@@ -1,0 +1,44 @@
+//! Waits in isolation, which run only what they wait for.
+
+use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
+
+use super::*;
+use crate::Isolation;
+
+/// Checks that a wait does not run what nothing waits for, although it was spawned last.
+#[test]
+fn a_wait_leaves_a_spawned_closure_alone() {
+    static POOL: SpinPool<TestCores<1, 4>> = pool(IdlePolicy::DEFAULT);
+    static RUNS: AtomicU32 = AtomicU32::new(0);
+    POOL.run_with(0, |core| {
+        core.isolate(Isolation::Subtree, || {
+            core.scope(|scope| {
+                scope.spawn(|_, _| ());
+                core.spawn(|_| _ = RUNS.fetch_add(1, SeqCst));
+            });
+        });
+        assert_eq!(RUNS.load(SeqCst), 0);
+        while core.yield_now() {}
+        assert_eq!(RUNS.load(SeqCst), 1);
+    })
+    .unwrap();
+}
+
+/// Checks that the worker that waits for a scope finds what a thread outside has spawned in it. No
+/// other worker is there.
+#[test]
+fn a_scope_runs_what_a_thread_outside_spawns() {
+    static POOL: SpinPool<TestCores<1, 4>> = pool(IdlePolicy::DEFAULT);
+    let runs = AtomicU32::new(0);
+    POOL.run_with(0, |core| {
+        core.isolate(Isolation::Subtree, || {
+            core.scope(|scope| {
+                thread::scope(|threads| {
+                    threads.spawn(|| scope.spawn(|_, _| _ = runs.fetch_add(1, SeqCst)));
+                });
+            });
+        });
+    })
+    .unwrap();
+    assert_eq!(runs.into_inner(), 1);
+}
