@@ -42,3 +42,17 @@ fn a_scope_runs_what_a_thread_outside_spawns() {
     .unwrap();
     assert_eq!(runs.into_inner(), 1);
 }
+
+#[test]
+fn a_broadcast_is_isolated_as_its_caller_is() {
+    static POOL: SpinPool<TestCores<2, 4>> = pool(IdlePolicy::DEFAULT);
+    let isolations = |core: Worker<'_, _>| {
+        let broadcast = || POOL.broadcast(|core| core.0.isolation());
+        core.isolate(Isolation::Subtree, broadcast)
+    };
+    with_workers(&POOL, || {
+        assert_eq!(POOL.install(isolations), [Some(Isolation::Subtree); 2]);
+        let others = POOL.broadcast(|core| core.0.isolation());
+        assert_eq!(others, [Some(Isolation::Anything); 2]);
+    });
+}
