@@ -51,8 +51,8 @@ pub struct WorkerThread<P: Platform> {
     /// First, see [`downcast`](Self::downcast).
     platform: TypeId,
     /// Dropped before the deque is given back, which lets another thread become this worker. That
-    /// thread needs a participant, and there are only as many as workers. If it took the last one, a
-    /// thread that comes for another worker would be refused.
+    /// thread needs a participant, and there are only as many as workers. If it took the last one,
+    /// a thread that comes for another worker would be refused.
     managed: Managed<P>,
     own: Worker<&'static Deque<JobRef, P::Storage>>,
     index: WorkerIndex,
