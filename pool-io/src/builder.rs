@@ -31,8 +31,7 @@ pub trait ThreadPoolBuilderExt: private::Sealed {
     /// use pool_io::{IoBackend, OpenOptions, ThreadPoolBuilderExt as _};
     ///
     /// let pool = pool_std::ThreadPoolBuilder::new().io(IoBackend::HelperThreads).build()?;
-    /// let mut options = OpenOptions::new();
-    /// options.read(true);
+    /// let options = OpenOptions::new().read(true);
     /// let file = pool.install(|| pool_io::open("Cargo.toml", &options).wait());
     /// assert!(file.is_ok());
     /// # Ok::<(), pool_std::BuildError>(())
