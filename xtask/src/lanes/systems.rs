@@ -49,6 +49,7 @@ pub(super) fn i686(_quick: bool) -> Result<u64> {
 pub(super) fn windows(_quick: bool) -> Result<u64> {
     const WINDOWS: &str = "x86_64-pc-windows-gnu";
     const WINE: &str = "/usr/lib/wine/wine64";
+    const WINE_SERVER: &str = "/usr/lib/wine/wineserver";
     need_x86_64_linux()?;
     rustup::add_targets(&[WINDOWS])?;
     debian::need("x86_64-w64-mingw32-gcc", "gcc-mingw-w64-x86-64-win32")?;
@@ -61,6 +62,9 @@ pub(super) fn windows(_quick: bool) -> Result<u64> {
             // It tells of each function that it does not have.
             .env("WINEDEBUG", "-all")
     };
+    // By default it ends three seconds after the last program, and one that begins just then fails.
+    // It is refused if it runs already.
+    with_wine(Step::new(WINE_SERVER, &["-p60"])).succeeds();
     // The first start makes the files of a system. Two programs must not both do so.
     with_wine(Step::new(WINE, &["wineboot"])).run()?;
     provide_random_numbers(WINDOWS, &directory.join(WINDOWS).join("debug/deps"))?;
