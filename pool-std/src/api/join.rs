@@ -27,6 +27,9 @@ use crate::{
 /// [isolated](crate::isolate), as those from outside are in a pool that has
 /// [guests](crate::ThreadPoolBuilder::guests).
 ///
+/// In a recursion whose leaves are a few nanoseconds long, closures that own small values (`move`)
+/// are cheaper than those that borrow them: the values stay in registers.
+///
 /// # Panics
 /// Continues the panic of `a`, or else that of `b`, when both have ended.
 ///
