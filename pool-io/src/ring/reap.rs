@@ -47,20 +47,26 @@ impl Ring {
     /// Calls a closure, and takes the completions that there are then, unless another thread is
     /// taking them, which then looks again. The kernel announces none of them to the completer.
     pub(super) fn reap_after(&self, closure: impl FnOnce(&Self)) -> Vec<Completed> {
-        let mut completed = Vec::new();
         if !self.reaping.try_acquire() {
             closure(self);
-            return completed;
+            return Vec::new();
         }
-        // SAFETY: this thread holds the lock, so this is the only such value.
+        self.reap_unannounced(|| closure(self))
+    }
+
+    /// Calls a closure, takes the completions that there are then, and releases the lock. The
+    /// kernel announces none of them to the completer. Only for the holder of the lock.
+    fn reap_unannounced(&self, closure: impl FnOnce()) -> Vec<Completed> {
+        let mut completed = Vec::new();
+        // SAFETY: the caller holds the lock, so this is the only such value.
         unsafe { self.ring.completion_shared() }.disable_eventfd();
-        closure(self);
+        closure();
         self.collect(&mut completed);
         // SAFETY: as above.
         unsafe { self.ring.completion_shared() }.enable_eventfd();
         // Ordering: pairs with the barrier of the kernel between a completion and its look at the
-        // flag. Either it announces the completion, or we see it here. Nothing weaker
-        // orders our store of the flag before our loads of the queue.
+        // flag. Either it announces the completion, or we see it here. Nothing weaker orders our
+        // store of the flag before our loads of the queue.
         fence(Ordering::SeqCst);
         loop {
             self.collect(&mut completed);
@@ -135,15 +141,17 @@ impl Ring {
     /// `may_wait` is called when a hint is sure to end the wait. Only for the worker whose ring it
     /// is.
     pub(super) fn sleep(&self, may_wait: impl FnOnce() -> bool) -> Vec<Completed> {
-        let mut completed = Vec::new();
         if !self.reaping.try_acquire() {
             // The completer has it, for a moment; it calls no code of the user, and waits for
             // nothing.
             std::thread::yield_now();
-            return completed;
+            return Vec::new();
         }
-        // SAFETY: this thread holds the lock, so this is the only such value.
-        unsafe { self.ring.completion_shared() }.disable_eventfd();
+        self.reap_unannounced(|| self.wait_for_any(may_wait))
+    }
+
+    /// Waits for any completion, as [`sleep`](Self::sleep) says. Only for the holder of the lock.
+    fn wait_for_any(&self, may_wait: impl FnOnce() -> bool) {
         let is_listening = self.listen();
         if self.is_closed() {
             // Liveness: what ends the wait is in the pipe, or comes there. A read of the pipe that
@@ -167,17 +175,6 @@ impl Ring {
             // The token has come before the wait, and a hint with it. The call lets the kernel
             // complete the read.
             let _ = self.enter();
-        }
-        self.collect(&mut completed);
-        // SAFETY: as above.
-        unsafe { self.ring.completion_shared() }.enable_eventfd();
-        // Ordering: as in `reap_after`.
-        fence(Ordering::SeqCst);
-        loop {
-            self.collect(&mut completed);
-            if self.reaping.release() {
-                return completed;
-            }
         }
     }
 
