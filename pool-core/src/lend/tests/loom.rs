@@ -4,7 +4,7 @@
 //! What fails if something were missing:
 //! - `a_join_across_a_loan_against_a_thief`: the latch that the lender sets when its closure has
 //!   ended.
-//! - The models crash: a frame is used after its end: the lender's wait for the borrower.
+//! - All models, which use a frame after its end: the lender's wait for the borrower.
 //! - Each model: the latch that the borrower's drop sets; the note that the worker is back.
 //! - `the_borrower_runs_the_jobs_of_the_lender`: the borrower's wait, in which it runs jobs.
 //! - `a_borrower_that_blocks_is_reported_after_the_closure`: the detection's count of closures that

@@ -13,6 +13,8 @@ use tracing_subscriber::{
     registry::LookupSpan,
 };
 
+use pool_std::{ThreadPool, ThreadPoolBuilder};
+
 use super::pool;
 use crate::support::Gate;
 
@@ -92,10 +94,17 @@ fn a_job_is_in_the_span_in_which_it_was_made() {
 }
 
 /// Builds a pool of one worker, whose thread has a subscriber of its own.
-fn pool_with(subscriber: impl Subscriber + Send + Sync + 'static) -> pool_std::ThreadPool {
+fn pool_with(subscriber: impl Subscriber + Send + Sync + 'static) -> ThreadPool {
+    let builder = ThreadPoolBuilder::new().num_threads(1);
+    build_with(subscriber, builder.panic_handler(|_| ()))
+}
+
+/// Builds a pool whose threads have a subscriber of their own.
+fn build_with(
+    subscriber: impl Subscriber + Send + Sync + 'static,
+    builder: ThreadPoolBuilder,
+) -> ThreadPool {
     let subscriber = tracing::Dispatch::new(subscriber);
-    let builder = pool_std::ThreadPoolBuilder::new().num_threads(1);
-    let builder = builder.panic_handler(|_| ());
     let builder = builder.spawn_handler(move |thread| {
         let subscriber = subscriber.clone();
         let run = move || tracing::dispatcher::with_default(&subscriber, || thread.run());
@@ -229,20 +238,14 @@ impl<S: Subscriber> Layer<S> for Told {
 #[test]
 fn a_pool_tells_of_threads_panics_and_deadlocks() {
     let told = Told::default();
-    let subscriber = tracing::Dispatch::new(Registry::default().with(told.clone()));
+    let subscriber = Registry::default().with(told.clone());
     let (answer, question) = mpsc::channel();
     let answer = Mutex::new(answer);
-    let pool = pool_std::ThreadPoolBuilder::new()
+    let builder = ThreadPoolBuilder::new()
         .num_threads(1)
         .panic_handler(|_| ())
-        .deadlock_handler(move |_| answer.lock().unwrap().send(()).unwrap())
-        .spawn_handler(move |thread| {
-            let subscriber = subscriber.clone();
-            let run = move || tracing::dispatcher::with_default(&subscriber, || thread.run());
-            std::thread::Builder::new().spawn(run).map(drop)
-        })
-        .build()
-        .unwrap();
+        .deadlock_handler(move |_| answer.lock().unwrap().send(()).unwrap());
+    let pool = build_with(subscriber, builder);
     pool.spawn(|| panic!("by {}", "design"));
     pool.install(move || pool_std::blocking("an answer", |_| question.recv().unwrap()));
     pool.shutdown().unwrap();
@@ -280,17 +283,8 @@ impl<S: Subscriber> Layer<S> for SendsPool {
 fn the_current_pool_of_a_subscriber_is_the_one_in_a_deadlock() {
     let (sender, receiver) = mpsc::channel();
     let subscriber = Registry::default().with(SendsPool(Mutex::new(sender)));
-    let subscriber = tracing::Dispatch::new(subscriber);
-    let pool = pool_std::ThreadPoolBuilder::new()
-        .num_threads(2)
-        .deadlock_handler(|_| ())
-        .spawn_handler(move |thread| {
-            let subscriber = subscriber.clone();
-            let run = move || tracing::dispatcher::with_default(&subscriber, || thread.run());
-            std::thread::Builder::new().spawn(run).map(drop)
-        })
-        .build()
-        .unwrap();
+    let builder = ThreadPoolBuilder::new().num_threads(2);
+    let pool = build_with(subscriber, builder.deadlock_handler(|_| ()));
     let (pool, gate) = (Arc::new(pool), Arc::new(Gate::default()));
     let (inner, waiting) = (pool.clone(), gate.clone());
     let both_run = std::sync::Barrier::new(2);
