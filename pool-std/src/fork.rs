@@ -24,7 +24,7 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use crate::{clock, platform::Registry};
+use crate::{clock, panics::abort_with, platform::Registry};
 
 mod per_process;
 
@@ -107,35 +107,11 @@ pub(crate) fn abort_if_forked_in<R>(
 
 #[cold]
 fn abort() -> ! {
-    say(
+    abort_with(
         "pool-std: what was begun before this process was forked waits for a thread of the parent; \
-         aborting\n",
+         aborting",
     );
-    std::process::abort();
 }
-
-/// Writes a message where errors go, without the lock of the standard library's stream: a thread of
-/// the parent, or one that hangs, may hold it.
-#[cfg(unix)]
-pub(crate) fn say(message: &str) {
-    use std::{
-        fs::File,
-        io::Write as _,
-        mem::ManuallyDrop,
-        os::fd::{FromRawFd as _, RawFd},
-    };
-
-    const ERRORS: RawFd = 2;
-    // SAFETY: the descriptor is the process's for errors. If it is closed, the write fails. It is
-    // not closed here.
-    let errors = unsafe { File::from_raw_fd(ERRORS) };
-    // A message that cannot be written must not stand in the way of the abort.
-    _ = ManuallyDrop::new(errors).write_all(message.as_bytes());
-}
-
-/// There are no children.
-#[cfg(not(unix))]
-fn say(_message: &str) {}
 
 /// Lets a child of this process know that it is one, from now on.
 pub(crate) fn watch() {

@@ -53,7 +53,7 @@ mod socket;
 
 use std::{io, path::PathBuf, sync::Once};
 
-use crate::panics::say;
+use crate::panics::print_error;
 
 /// How many events each worker keeps for viewers, unless the program asks for more.
 pub(crate) const EVENTS: usize = 255;
@@ -98,7 +98,8 @@ pub(crate) fn serve_or_warn() {
     static WARNING: Once = Once::new();
 
     if let Err(error) = serve() {
-        WARNING.call_once(|| say(format_args!("viewers will get no answer: {error}")));
+        let warning = format!("pool-std: viewers will get no answer: {error}\n");
+        WARNING.call_once(|| print_error(&warning));
     }
 }
 

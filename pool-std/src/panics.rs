@@ -2,7 +2,7 @@
 //! messages that do not panic.
 
 use std::{
-    io::{self, Write},
+    io::Write as _,
     panic::{AssertUnwindSafe, catch_unwind},
     process,
 };
@@ -15,15 +15,27 @@ pub(crate) fn drop_quietly<T>(value: T) {
     }
 }
 
-/// Tells the user of what the pool does without. Not by `eprintln!`, which panics if the message
-/// cannot be written: that must not fail a build, nor abort a program that ends.
-#[cfg(any(
-    feature = "live",
-    all(unix, feature = "signal"),
-    all(unix, feature = "trace", not(miri))
-))]
-pub(crate) fn say(message: std::fmt::Arguments<'_>) {
-    let _ = writeln!(io::stderr(), "pool-std: {message}");
+/// Prints a message where errors go. Not by `eprintln!`, which panics if the message cannot be
+/// written: that must not fail a build, nor stand in the way of an abort. And not with the lock of
+/// the standard library's stream, where there is another way: a thread that hangs may hold it, or
+/// one of the process that has forked this one.
+pub(crate) fn print_error(message: &str) {
+    #[cfg(unix)]
+    let mut errors = {
+        use std::{
+            fs::File,
+            mem::ManuallyDrop,
+            os::fd::{FromRawFd as _, RawFd},
+        };
+
+        const ERRORS: RawFd = 2;
+        // SAFETY: the descriptor is the process's for errors. If it is closed, the write fails. It
+        // is not closed here.
+        ManuallyDrop::new(unsafe { File::from_raw_fd(ERRORS) })
+    };
+    #[cfg(not(unix))]
+    let mut errors = std::io::stderr();
+    _ = errors.write_all(message.as_bytes());
 }
 
 /// Ends the process with a message if it is dropped, as only an unwinding panic drops it.
@@ -37,7 +49,7 @@ impl Drop for AbortOnUnwind {
 
 /// Ends the process with a message.
 pub(crate) fn abort_with(message: &str) -> ! {
-    // A message that cannot be written must not stand in the way of the abort.
-    let _ = writeln!(io::stderr(), "{message}");
+    print_error(message);
+    print_error("\n");
     process::abort();
 }

@@ -6,10 +6,7 @@ use pool_core::Counts;
 use signal_hook::iterator::Signals;
 
 use crate::{
-    blocking::state::state_of,
-    fork::{self, PerProcess},
-    panics::say,
-    sync::OnceLock,
+    blocking::state::state_of, fork::PerProcess, panics::print_error, sync::OnceLock,
     thread_pool::pools,
 };
 
@@ -20,8 +17,8 @@ pub(crate) fn listen_once(signal: c_int) {
 
     IS_LISTENING.here().get_or_init(|| {
         if let Err(error) = listen(signal) {
-            say(format_args!(
-                "the signal will not print the state of pools: {error}"
+            print_error(&format!(
+                "pool-std: the signal will not print the state of pools: {error}\n"
             ));
         }
     });
@@ -33,8 +30,7 @@ fn listen(signal: c_int) -> io::Result<()> {
     let thread = thread::Builder::new().name("pool-std-signal".to_owned());
     thread.spawn(move || {
         for _ in signals.forever() {
-            // One that hangs may have the lock of the stream.
-            fork::say(&report());
+            print_error(&report());
         }
     })?;
     Ok(())

@@ -132,12 +132,14 @@ fn write_to(file: File, trace: &Trace) -> io::Result<()> {
 /// Lets the process write the file when it exits.
 #[cfg(all(unix, not(miri)))]
 fn register() {
-    use crate::panics::say;
+    use crate::panics::print_error;
 
     extern "C" fn write_at_exit() {
         let result = std::panic::catch_unwind(write_now);
         if let Ok(Err(error)) = result {
-            say(format_args!("the trace could not be written: {error}"));
+            print_error(&format!(
+                "pool-std: the trace could not be written: {error}\n"
+            ));
         }
     }
 
@@ -147,9 +149,9 @@ fn register() {
 
     // SAFETY: this is how the C library declares it, and the handler does not unwind.
     if unsafe { atexit(write_at_exit) } != 0 {
-        say(format_args!(
-            "no trace will be written, since the system has no room for a handler"
-        ));
+        print_error(
+            "pool-std: no trace will be written, since the system has no room for a handler\n",
+        );
     }
 }
 

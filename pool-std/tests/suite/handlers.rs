@@ -162,3 +162,27 @@ fn a_deadlock_handler_that_ends_its_pool_of_sleeping_workers_aborts() {
     let name = "a_deadlock_handler_that_ends_its_pool_of_sleeping_workers_aborts";
     aborts(name, WAIT, || end_in_the_handler(2));
 }
+
+/// Another thread may hold that stream for good, and the process has to end.
+#[cfg(unix)]
+#[test]
+fn an_abort_does_not_wait_for_the_stream_for_errors() {
+    let name = "an_abort_does_not_wait_for_the_stream_for_errors";
+    aborts(
+        name,
+        "pool-std: a panic in a spawned job has no handler; aborting",
+        || {
+            // The usual hook waits for the stream, too.
+            std::panic::set_hook(Box::new(|_| ()));
+            let _errors = std::io::stderr().lock();
+            ThreadPoolBuilder::new()
+                .num_threads(1)
+                .build()
+                .unwrap()
+                .spawn(|| panic!("no caller waits"));
+            loop {
+                std::thread::park();
+            }
+        },
+    );
+}
