@@ -228,6 +228,27 @@ fn a_future_that_is_aborted_is_dropped() {
 }
 
 #[test]
+fn a_future_that_is_aborted_in_its_last_poll_gives_no_result() {
+    let pool = pool(1);
+    let count = Arc::default();
+    let counted = Counted::new(&count);
+    let (sender, is_polled) = mpsc::channel();
+    let (go_on, receiver) = mpsc::channel();
+    let job = pool.spawn_future(async move {
+        sender.send(()).unwrap();
+        receiver.recv().unwrap();
+        counted
+    });
+    is_polled.recv().unwrap();
+    assert!(job.abort());
+    assert!(job.is_finished());
+    go_on.send(()).unwrap();
+    pool.wait_idle().unwrap();
+    assert_eq!(count.load(SeqCst), 0, "the result is dropped");
+    assert!(job.join().is_err_and(|error| error.is_aborted()));
+}
+
+#[test]
 fn a_pool_goes_on_until_its_futures_have_ended() {
     let pool = pool(2);
     let event = Event::default();

@@ -23,7 +23,7 @@ mod program;
 mod run;
 
 use counts::{Counts, caught};
-use program::{Call, Program, program};
+use program::{Call, End, Program, program};
 
 /// A program takes milliseconds.
 const LIMIT: Duration = Duration::from_secs(120);
@@ -308,6 +308,28 @@ fn within_limit<R: Send + 'static>(
         }
         Err(RecvTimeoutError::Disconnected) => resume_unwind(thread.join().unwrap_err()),
     }
+}
+
+/// The check of what a program has done.
+#[test]
+fn a_future_that_is_aborted_may_have_run_its_closure() {
+    let pool = ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+    let pool = Arc::new(pool);
+    let counts = Counts::new(Isolation::Anything, true);
+    let closure = counts.closure(&pool, &Program::new());
+    let (sender, has_run) = mpsc::channel();
+    let (go_on, receiver) = mpsc::channel();
+    let job = pool.spawn_future(async move {
+        closure();
+        sender.send(()).unwrap();
+        receiver.recv().unwrap();
+    });
+    has_run.recv().unwrap();
+    assert!(run::end(&pool, job, End::Abort, &counts));
+    counts.abort_future();
+    go_on.send(()).unwrap();
+    pool.wait_idle().unwrap();
+    counts.check_all(0);
 }
 
 proptest! {

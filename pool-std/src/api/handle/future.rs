@@ -43,7 +43,7 @@ use crate::{
 ///
 /// The handle is that of [`spawn_handle`](crate::spawn_handle()), with these differences:
 /// - [`abort`](ScopedJoinHandle::abort) drops a future that has not ended, between two polls, on a
-///   worker.
+///   worker. A poll that has begun runs to its end; if it is the last one, its result is dropped.
 /// - A worker that [joins](ScopedJoinHandle::join) it polls it each time that it was woken, also in
 ///   an [isolated](crate::isolate) call. There it polls no other future: if the one that it joins
 ///   awaits another one of the pool, or if the worker [blocks](crate::block_on) on a handle instead

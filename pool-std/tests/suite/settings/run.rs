@@ -141,7 +141,9 @@ fn make(pool: &Arc<ThreadPool>, call: &Call, counts: &Counts) {
             let handles = handles.into_inner().unwrap();
             let end_all = || {
                 for handle in handles {
-                    end(pool, handle, *how, &inner);
+                    if end(pool, handle, *how, &inner) {
+                        counts.abort();
+                    }
                 }
             };
             match pool.current_thread_index() {
@@ -175,7 +177,12 @@ fn make(pool: &Arc<ThreadPool>, call: &Call, counts: &Counts) {
                     (Leaf::Future(1..), End::BlockOn | End::Await) => End::Join,
                     (_, how) => how,
                 };
-                end(pool, handle, how, counts);
+                let is_aborted = end(pool, handle, how, counts);
+                match leaf {
+                    _ if !is_aborted => {}
+                    Leaf::Future(_) => counts.abort_future(),
+                    _ => counts.abort(),
+                }
             }
         }
         Call::Future(waits, job) => {
@@ -230,7 +237,13 @@ fn spawn_chain<'scope, J: Fn() + Send + 'scope>(scope: &Scope<'scope>, mut jobs:
 }
 
 /// Ends the handle of a job that was spawned since this frame began, or of one that calls nothing.
-fn end(pool: &ThreadPool, mut handle: JoinHandle<()>, how: End, counts: &Counts) {
+/// Returns whether it has aborted the job.
+pub(super) fn end(
+    pool: &ThreadPool,
+    mut handle: JoinHandle<()>,
+    how: End,
+    counts: &Counts,
+) -> bool {
     match how {
         End::Drop => drop(handle),
         End::Abort => {
@@ -238,10 +251,10 @@ fn end(pool: &ThreadPool, mut handle: JoinHandle<()>, how: End, counts: &Counts)
             let result = handle.join();
             if is_aborted {
                 assert!(result.is_err_and(|error| error.is_aborted()));
-                counts.abort();
             } else {
                 counts.check(result);
             }
+            return is_aborted;
         }
         End::Wait if counts.may_depend_on_time => {
             let is_finished = handle.wait_timeout(Duration::from_micros(100));
@@ -255,6 +268,7 @@ fn end(pool: &ThreadPool, mut handle: JoinHandle<()>, how: End, counts: &Counts)
         }
         End::Join | End::Wait => counts.join(handle),
     }
+    false
 }
 
 /// A future that waits so often, and is woken at once.
