@@ -2,16 +2,16 @@
 
 use pool_core::{
     AwakeSet, Classic, ClassicSlot, CoreLatch, Hint, HintSlot, Hints, IdlePolicy, Jec, LendSeats,
-    NewJobs, Purpose, SleepProtocol, Slot, Sockets, TooManyWorkers, WorkerIndex,
+    NewJobs, Purpose, SleepProtocol, Slot, Sockets, WorkerIndex,
 };
 
 use crate::{
     parker::OsParker,
-    seeded::Membership,
     sleep::{channel::OsChannel, seeded::Seeded},
 };
 
 mod channel;
+mod create;
 mod kind;
 pub(crate) mod seeded;
 #[cfg(test)]
@@ -58,70 +58,28 @@ macro_rules! delegate {
 /// kind, which only a pool that mixes its workers up brings, nothing happens: the worker searches
 /// on.
 macro_rules! with_idle {
-    ($self:ident.$method:ident($idle:ident $(, $argument:ident)*)) => {
-        match ($self, $idle) {
-            (PoolSleep::Jec(jec), PoolIdle::Jec(idle)) => jec.$method(idle, $($argument),*).into(),
-            (PoolSleep::Sockets(it), PoolIdle::Sockets(idle)) => it.$method(idle, $($argument),*).into(),
-            (PoolSleep::Classic(it), PoolIdle::Classic(idle)) => it.$method(idle, $($argument),*).into(),
-            (PoolSleep::Hints(hints), PoolIdle::Hints(idle)) => hints.$method(idle, $($argument),*).into(),
-            (PoolSleep::Seeded(it), PoolIdle::Seeded(idle)) => it.$method(idle, $($argument),*).into(),
+    ($self:ident.$method:ident($state:ident $(, $argument:ident)*)) => {
+        match ($self, $state) {
+            (PoolSleep::Jec(it), PoolIdle::Jec(idle)) => it.$method(idle, $($argument),*).into(),
+            (PoolSleep::Sockets(it), PoolIdle::Sockets(idle)) => {
+                it.$method(idle, $($argument),*).into()
+            }
+            (PoolSleep::Classic(it), PoolIdle::Classic(idle)) => {
+                it.$method(idle, $($argument),*).into()
+            }
+            (PoolSleep::Hints(it), PoolIdle::Hints(idle)) => {
+                it.$method(idle, $($argument),*).into()
+            }
+            (PoolSleep::Seeded(it), PoolIdle::Seeded(idle)) => {
+                it.$method(idle, $($argument),*).into()
+            }
             _ => Default::default(),
         }
     };
 }
 
 impl PoolSleep {
-    pub(crate) fn new(
-        kind: SleepKind,
-        parkers: impl Iterator<Item = OsParker>,
-        policy: IdlePolicy,
-    ) -> Result<Self, TooManyWorkers> {
-        match kind {
-            SleepKind::Jec => Jec::new(parkers.map(Slot::new).collect(), policy).map(Self::Jec),
-            SleepKind::Sockets => sockets(parkers, policy).map(Self::Sockets),
-            SleepKind::Classic => {
-                Classic::new(parkers.map(ClassicSlot::new).collect(), policy).map(Self::Classic)
-            }
-            SleepKind::Hints => {
-                let slots = parkers.map(|parker| HintSlot::new(OsChannel::new(parker)));
-                Hints::new(slots.collect(), policy).map(Self::Hints)
-            }
-            SleepKind::Seeded => unreachable!("a pool that takes turns is made otherwise"),
-        }
-    }
-
-    /// Creates the protocol of a pool whose workers take turns.
-    pub(crate) fn seeded(membership: Membership, parkers: impl Iterator<Item = OsParker>) -> Self {
-        Self::Seeded(Seeded::new(parkers.collect(), membership))
-    }
-
     delegate! { pub(crate) fn policy(&self) -> IdlePolicy; }
-
-    pub(crate) fn kind(&self) -> SleepKind {
-        match self {
-            Self::Jec(_) => SleepKind::Jec,
-            Self::Sockets(_) => SleepKind::Sockets,
-            Self::Classic(_) => SleepKind::Classic,
-            Self::Hints(_) => SleepKind::Hints,
-            Self::Seeded(_) => SleepKind::Seeded,
-        }
-    }
-}
-
-/// Creates the protocol of workers in several sockets.
-fn sockets(
-    parkers: impl Iterator<Item = OsParker>,
-    policy: IdlePolicy,
-) -> Result<PoolSockets, TooManyWorkers> {
-    let mut slots: Vec<_> = parkers.map(Slot::new).collect();
-    let workers = slots.len();
-    let each = SleepKind::Sockets.workers_counted_together(workers);
-    let sizes = (0..workers)
-        .step_by(each)
-        .map(|first| each.min(workers - first));
-    let jec = |size| Jec::new(slots.drain(..size).collect(), policy);
-    let sockets = sizes.map(jec).collect::<Result<_, _>>()?;
-    Ok(Sockets::new(sockets).expect("as many sockets as the protocol allows, of even sizes"))
 }
 
 /// One worker's way from having no work to being asleep.
