@@ -18,6 +18,7 @@ mod run;
 mod scope;
 mod spawn;
 mod system;
+mod task;
 #[cfg(test)]
 mod tests;
 mod worker;
@@ -27,10 +28,10 @@ pub use error::{ReleaseError, RunError, SpawnError, SpawnErrorReason, StillRunni
 pub use metrics::PoolMetrics;
 pub use run::ExitReason;
 pub use scope::Scope;
-pub use spawn::Task;
 #[cfg(feature = "deadlock")]
 pub(crate) use system::Protocol;
 pub use system::{Cores, DefaultProtocol, System};
+pub use task::Task;
 pub use worker::Worker;
 
 use crate::machine::{CoreParker as _, Machine};

@@ -12,6 +12,8 @@ mod error;
 mod part;
 mod processors;
 mod region;
+mod settings;
+mod thread;
 
 use std::{
     cell::Cell,
@@ -24,11 +26,10 @@ use std::{
 use corosensei::{Coroutine, CoroutineResult, Yielder, stack::DefaultStack};
 use sleep_primitives::simulate::{Access, set_hook};
 
-use crate::cost::{CostModel, MS};
-use directory::Directory;
-
 use calls::give_way;
+use directory::Directory;
 use processors::Processors;
+use thread::{STACK, State, Thread};
 
 pub use calls::{
     begin_window, current, events, free_of_charge, now, processors, reset_traffic, shared_lines,
@@ -41,78 +42,7 @@ pub use directory::{Site, Traffic};
 pub use error::RunError;
 pub use part::{Part, Parts};
 pub use region::Region;
-
-/// Enough for nested joins; only what is touched takes memory.
-const STACK: usize = if cfg!(debug_assertions) {
-    512 << 10
-} else {
-    256 << 10
-};
-
-/// What decides a run, besides the program.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Settings {
-    /// What things cost.
-    pub costs: CostModel,
-    /// Breaks ties between threads, and varies how long a wake-up takes by a tenth.
-    pub seed: u64,
-    /// How far a thread may be ahead of the one that is behind, in picoseconds. A longer quantum
-    /// is faster to simulate and less exact.
-    pub quantum: u64,
-    /// The virtual time at which the run is given up, in picoseconds.
-    pub limit: u64,
-    /// How many threads run at a time; `usize::MAX` if each has a processor.
-    pub processors: usize,
-    /// Memory of which each access costs as much as a load from a line that the core has: to find
-    /// out how much depends on its contention.
-    pub free: Parts,
-}
-
-impl Settings {
-    /// Creates settings with the default quantum of 100 ns and a limit of ten seconds. No memory is
-    /// free.
-    #[must_use]
-    pub const fn new(costs: CostModel, seed: u64) -> Self {
-        Self {
-            costs,
-            seed,
-            quantum: 100_000,
-            limit: 10_000 * MS,
-            processors: usize::MAX,
-            free: Parts::NONE,
-        }
-    }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
-    /// In the queue: it runs, or will.
-    Ready,
-    /// In the queue: it waits for a moment.
-    Timed,
-    /// Waits to be woken.
-    Parked,
-    Ended,
-}
-
-struct Thread {
-    coroutine: Option<Coroutine<(), (), (), DefaultStack>>,
-    /// Valid once the thread has begun.
-    yielder: *const Yielder<(), ()>,
-    state: State,
-    /// When the thread goes on.
-    clock: u64,
-    /// When its stores have left the store buffer.
-    drained_at: u64,
-    /// Until when it keeps its processor though others wait for one, if it has one.
-    slice_ends: Option<u64>,
-    /// What interrupts have taken from it since it ran last.
-    stolen: u64,
-    node: u8,
-    is_worker: bool,
-    /// What the platform keeps for the thread.
-    local: *const (),
-}
+pub use settings::Settings;
 
 /// What the machine has counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

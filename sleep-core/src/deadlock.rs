@@ -10,6 +10,7 @@ use crate::{
     primitive::{Ordering, fence},
 };
 
+mod counts;
 mod entry;
 mod error;
 mod report;
@@ -23,6 +24,8 @@ pub use lock_api::{GuardNoSend, GuardSend, RawMutex};
 pub use entry::{State, Ticket, WorkerEntry};
 pub use error::{NotActive, NotBlocked, TooManyUnblocked};
 pub use report::{DeadlockHandler, NoHandler, Report};
+
+use counts::Counts;
 
 /// Knows which workers of a pool are active, asleep or blocked, and calls a handler when none of
 /// them can go on.
@@ -43,20 +46,6 @@ pub struct Accounting<M, W, H> {
     counts: Mutex<M, Counts>,
     workers: W,
     handler: H,
-}
-
-/// How many workers are in each state that decides.
-#[derive(Debug, Clone, Copy)]
-struct Counts {
-    active: usize,
-    blocked: usize,
-    /// How many threads outside the pool do something for whose end workers may wait.
-    outside: usize,
-    /// How many of the blocked workers have been unmarked without their names, and have not shown
-    /// that they run.
-    resumed: usize,
-    /// Whether the handler has been called since a worker was last unmarked.
-    reported: bool,
 }
 
 impl<M: RawMutex, W, H> Accounting<M, W, H> {
@@ -375,38 +364,6 @@ impl<M: RawMutex, W: AsRef<[WorkerEntry]>, H: DeadlockHandler> Accounting<M, W, 
             counts.reported = true;
             self.handler.handle(&Report::new(workers));
         }
-    }
-}
-
-impl Counts {
-    /// Whether no worker is active, and at least one is blocked.
-    fn is_stuck(&self) -> bool {
-        // No worker has been resumed then, so all that are blocked stay so.
-        self.active + self.resumed + self.outside == 0 && self.blocked > 0
-    }
-
-    /// Makes a blocked worker active that shows that it runs, if a worker was resumed without its
-    /// name.
-    fn consume_resumed(&mut self, entry: &WorkerEntry) {
-        if entry.state() == State::Blocked && self.resumed > 0 {
-            entry.set_state(State::Active);
-            self.end_own_section();
-            self.active += 1;
-        }
-    }
-
-    /// Counts a section that its own worker ends.
-    fn end_own_section(&mut self) {
-        self.resumed = self.resumed.saturating_sub(1);
-        self.end_section();
-    }
-
-    /// Counts a section that ends.
-    fn end_section(&mut self) {
-        self.blocked -= 1;
-        // Less only if a worker was resumed both with and without its name.
-        self.resumed = self.resumed.min(self.blocked);
-        self.reported = false;
     }
 }
 

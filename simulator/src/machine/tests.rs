@@ -5,7 +5,7 @@ use std::{cell::RefCell, rc::Rc, sync::Arc};
 use sleep_primitives::{AtomicUsize, Ordering::Relaxed};
 
 use super::*;
-use crate::cost::{NS, US};
+use crate::cost::{CostModel, NS, US};
 
 fn settings(seed: u64) -> Settings {
     Settings::new(CostModel::SERVER, seed)

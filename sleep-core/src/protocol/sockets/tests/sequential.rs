@@ -5,7 +5,7 @@ use std::{boxed::Box, vec::Vec};
 
 use super::super::*;
 use crate::{
-    Slot,
+    Hint, Slot,
     testing::{TestParker, TestProtocol, TestSockets},
 };
 
