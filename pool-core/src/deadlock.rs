@@ -27,6 +27,33 @@ use crate::{platform::Platform, registry::Registry, unwind::no_unwind, worker::W
 /// Receives which workers of a pool run and which sleep.
 ///
 /// By default all functions do nothing. No function may panic.
+///
+/// # Examples
+/// One that only counts how often workers sleep:
+/// ```
+/// use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+///
+/// use pool_core::{CoreLatch, DeadlockDetection, WorkerIndex};
+///
+/// #[derive(Default)]
+/// struct Sleeps(AtomicUsize);
+///
+/// impl DeadlockDetection for Sleeps {
+///     fn fall_asleep(
+///         &self,
+///         _worker: WorkerIndex,
+///         _latch: &CoreLatch,
+///         _may_run: impl Fn(WorkerIndex) -> bool,
+///     ) {
+///         self.0.fetch_add(1, Relaxed);
+///     }
+/// }
+///
+/// let (sleeps, worker) = (Sleeps::default(), WorkerIndex::new(0, 1)?);
+/// sleeps.fall_asleep(worker, &CoreLatch::new(), |_| false);
+/// assert_eq!(sleeps.0.into_inner(), 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub trait DeadlockDetection: Send + Sync {
     /// Whether the value is made for this number of workers.
     fn is_for(&self, workers: usize) -> bool {

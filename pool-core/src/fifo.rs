@@ -18,6 +18,27 @@ use crate::{
 /// the oldest job of the queue.
 ///
 /// Source: rayon's `JobFifo`.
+///
+/// # Examples
+/// ```
+/// use std::ptr::NonNull;
+///
+/// use pool_core::{JobFifo, JobQueue, JobRef, Platform, WorkerThread};
+///
+/// /// Spawns a job which begins after those that were spawned on this queue before.
+/// ///
+/// /// # Safety
+/// /// 1. The job, the node and the queue stay in place until the job has been run.
+/// unsafe fn spawn_in_order<P: Platform>(
+///     worker: &WorkerThread<P>,
+///     fifo: &JobFifo<P>,
+///     node: NonNull<<P::Queue as JobQueue>::Node>,
+///     job: JobRef,
+/// ) {
+///     // SAFETY: `push`: 1. and 2. by our obligation 1. `post`: 1. it is posted once.
+///     unsafe { worker.post(fifo.push(node, job)) };
+/// }
+/// ```
 #[repr(C)]
 pub struct JobFifo<P: Platform> {
     header: JobHeader,

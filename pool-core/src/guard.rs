@@ -8,6 +8,17 @@ use crate::{platform::Platform, registry::Registry};
 
 /// Keeps in place what operations free that are scheduled while it lives. Created by
 /// [`Registry::read`].
+///
+/// # Examples
+/// ```
+/// use pool_core::{Platform, Registry};
+///
+/// /// Reads a structure whose parts are freed by operations of the pool.
+/// fn read<P: Platform, R>(registry: &Registry<P>, read: impl FnOnce() -> R) -> R {
+///     let _guard = registry.read();
+///     read()
+/// }
+/// ```
 pub struct ReadGuard<'r, P: Platform> {
     registry: &'r Registry<P>,
     /// None while it is dropped.

@@ -23,6 +23,35 @@ pub(crate) use stack::StackJob;
 /// # Safety
 /// 1. The type is `repr(C)`, and its first field is a [`JobHeader`] made for it, or begins with
 ///    one.
+///
+/// # Examples
+/// ```
+/// use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+///
+/// use pool_core::{Job, JobHeader, JobRef};
+///
+/// #[repr(C)]
+/// struct Count {
+///     header: JobHeader,
+///     runs: AtomicU32,
+/// }
+///
+/// // SAFETY: 1. the header comes first, and is made for this type.
+/// unsafe impl Job for Count {
+///     unsafe fn execute(this: *const ()) {
+///         // SAFETY: by obligation 1 it is one, and valid.
+///         let this = unsafe { &*this.cast::<Self>() };
+///         this.runs.fetch_add(1, Relaxed);
+///     }
+/// }
+///
+/// let job = Count { header: JobHeader::new::<Count>(), runs: AtomicU32::new(0) };
+/// // SAFETY: 1. it lives until it has been run, below; 2. it is `Sync`.
+/// let reference = unsafe { JobRef::new(&raw const job) };
+/// // SAFETY: 1. it is used once. A pool's workers do this.
+/// unsafe { reference.execute() };
+/// assert_eq!(job.runs.load(Relaxed), 1);
+/// ```
 pub unsafe trait Job: Sized {
     /// Runs the job.
     ///

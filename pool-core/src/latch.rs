@@ -17,6 +17,45 @@ use crate::{
 mod tests;
 
 /// An event that is set once.
+///
+/// # Examples
+/// A job for which a thread outside the pool waits:
+/// ```
+/// use std::ptr::NonNull;
+///
+/// use pool_core::{
+///     BlockingLatch, Job, JobHeader, JobQueue as _, JobRef, Latch as _, Platform, Registry,
+/// };
+///
+/// #[repr(C)]
+/// struct Ping<P: Platform> {
+///     header: JobHeader,
+///     done: BlockingLatch<P>,
+/// }
+///
+/// // SAFETY: 1. the header comes first, and is made for this type.
+/// unsafe impl<P: Platform> Job for Ping<P> {
+///     unsafe fn execute(this: *const ()) {
+///         let this: *const Self = this.cast();
+///         // SAFETY: 1. the thread that waits keeps the job until then; 2. a job is run once; 3. it
+///         // is not a latch of a pool.
+///         unsafe { BlockingLatch::set(&raw const (*this).done) };
+///     }
+/// }
+///
+/// /// Returns when a worker has run a job.
+/// fn ping<P: Platform>(registry: &Registry<P>) {
+///     let job = Ping::<P> {
+///         header: JobHeader::new::<Ping<P>>(),
+///         done: BlockingLatch::new(),
+///     };
+///     let mut node = P::Queue::node();
+///     // SAFETY: `inject` and `new`: 1. both live until the job has been run, which `wait` waits
+///     // for. `new`: 2. what the job has is `Sync`.
+///     unsafe { registry.inject(NonNull::from(&mut node), JobRef::new(&raw const job)) };
+///     job.done.wait();
+/// }
+/// ```
 pub trait Latch {
     /// The platform of the waiter, and of the workers that set the latch.
     type Platform: Platform;
@@ -130,6 +169,9 @@ impl<P: Platform> Latch for SpinLatch<'_, P> {
 }
 
 /// A latch that a thread outside the pool waits on: it blocks.
+///
+/// # Examples
+/// See [`Latch`].
 pub struct BlockingLatch<P: Platform> {
     set: AtomicBool,
     waiter: core::mem::ManuallyDrop<P::Waiter>,
@@ -196,6 +238,29 @@ impl<P: Platform> Latch for BlockingLatch<P> {
 }
 
 /// A latch that counts jobs, and is set when the last one is done.
+///
+/// # Examples
+/// ```
+/// use pool_core::{CountLatch, Latch as _, Platform, Registry, WorkerThread};
+///
+/// /// Queues a number of jobs, and waits until all of them have ended.
+/// fn run_all<P: Platform>(
+///     caller: Option<&WorkerThread<P>>,
+///     registry: &Registry<P>,
+///     count: usize,
+///     queue_one: impl Fn(*const CountLatch<'_, P>),
+/// ) {
+///     let latch = CountLatch::new(caller, registry);
+///     for _ in 0..count {
+///         latch.increment(1);
+///         // The job's last step is to set the latch.
+///         queue_one(&raw const latch);
+///     }
+///     // SAFETY: 1. it lives; 2. this is for the one that `new` has counted; 3. we hold the pool.
+///     unsafe { CountLatch::set(&raw const latch) };
+///     latch.wait(caller);
+/// }
+/// ```
 pub struct CountLatch<'w, P: Platform> {
     pending: AtomicUsize,
     waiter: CountWaiter<'w, P>,

@@ -70,6 +70,24 @@ use crate::{
 /// A worker that was lent. Given away by [`WorkerThread::lend`].
 ///
 /// The lender waits until the value is used up: [run](Self::run), or dropped.
+///
+/// # Examples
+/// A call that blocks, while another thread runs the jobs of the worker:
+/// ```
+/// use pool_core::{LentWorker, Platform, WorkerThread};
+///
+/// /// # Safety
+/// /// 1. As for [`WorkerThread::lend`].
+/// unsafe fn block_in_place<P: Platform + 'static, R>(
+///     worker: &WorkerThread<P>,
+///     closure: impl FnOnce() -> R + Send,
+/// ) -> R {
+///     // A pool has such threads in reserve.
+///     let give = |lent: LentWorker<P>| drop(std::thread::spawn(move || lent.run(|| ())));
+///     // SAFETY: 1. is forwarded to our caller.
+///     unsafe { worker.lend(give, closure) }
+/// }
+/// ```
 pub struct LentWorker<P: Platform> {
     loan: *const Loan<P>,
 }

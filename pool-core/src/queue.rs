@@ -16,6 +16,51 @@ use crate::job::JobRef;
 ///    gives out the job.
 /// 3. Once a job was given out, the queue does not touch its node any more.
 /// 4. No method unwinds: they are called from frames that other threads use.
+///
+/// # Examples
+/// A queue for platforms with the standard library, whose jobs need no node:
+/// ```
+/// use std::{collections::VecDeque, ptr::NonNull, sync::Mutex};
+///
+/// use pool_core::{Job, JobHeader, JobQueue, JobRef, Steal};
+///
+/// #[derive(Default)]
+/// struct Locked(Mutex<VecDeque<JobRef>>);
+///
+/// // SAFETY: 1. to 3. a job is pushed once and popped once, under the lock, and there are no nodes.
+/// // 4. No holder of the lock panics, unless memory is short, and then the process ends.
+/// unsafe impl JobQueue for Locked {
+///     type Node = ();
+///
+///     fn node() {}
+///
+///     unsafe fn push(&self, _node: NonNull<()>, job: JobRef) {
+///         self.0.lock().unwrap().push_back(job);
+///     }
+///
+///     fn steal(&self) -> Steal<JobRef> {
+///         self.0.lock().unwrap().pop_front().map_or(Steal::Empty, Steal::Success)
+///     }
+///
+///     fn is_empty(&self) -> bool {
+///         self.0.lock().unwrap().is_empty()
+///     }
+/// }
+///
+/// #[repr(C)]
+/// struct Nothing(JobHeader);
+///
+/// // SAFETY: 1. it begins with its header.
+/// unsafe impl Job for Nothing {
+///     unsafe fn execute(_this: *const ()) {}
+/// }
+///
+/// let (queue, job) = (Locked::default(), Nothing(JobHeader::new::<Nothing>()));
+/// // SAFETY: `push`: 1. a `()` is valid everywhere. `new`: 1. the job lives as long as the queue;
+/// // 2. it does nothing.
+/// unsafe { queue.push(NonNull::dangling(), JobRef::new(&raw const job)) };
+/// assert!(matches!(queue.steal(), Steal::Success(_)) && queue.is_empty());
+/// ```
 pub unsafe trait JobQueue: Send + Sync {
     /// Memory that each job brings along for the queue. A queue with memory of its own takes
     /// `()`.

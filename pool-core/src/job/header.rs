@@ -13,6 +13,9 @@ mod tests;
 /// For most jobs it never changes. For the second half of a join it becomes the latch too, see
 /// `AwaitableHeader`: so a queue needs one word for a job, and a join without a theft writes
 /// one word for function and latch together.
+///
+/// # Examples
+/// See [`Job`].
 #[repr(transparent)]
 pub struct JobHeader {
     word: AtomicPtr<()>,

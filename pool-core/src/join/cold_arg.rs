@@ -13,6 +13,23 @@ use core::{
 /// function. There it copies the value in pieces of another size than those in which it was
 /// written, which costs a processor some fifteen cycles each time: more than the rest of a join. So
 /// the value is moved once more, on the path that calls the function.
+///
+/// # Examples
+/// ```
+/// use std::mem::MaybeUninit;
+///
+/// use pool_core::ColdArg;
+///
+/// #[cold]
+/// #[inline(never)]
+/// fn rare(closure: ColdArg<'_, impl FnOnce() -> u32>) -> u32 {
+///     closure.take()()
+/// }
+///
+/// let captured = [1, 2, 3];
+/// let sum = rare(ColdArg::new(move || captured.iter().sum(), &mut MaybeUninit::uninit()));
+/// assert_eq!(sum, 6);
+/// ```
 #[doc(alias = "Aside")]
 pub struct ColdArg<'a, T> {
     /// Holds a value.

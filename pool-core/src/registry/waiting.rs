@@ -6,6 +6,20 @@ use super::Registry;
 use crate::platform::Platform;
 
 /// A job that waited on a worker's deque at some moment.
+///
+/// # Examples
+/// What a watchdog does from time to time:
+/// ```
+/// use pool_core::{Platform, Registry, WaitingJob};
+///
+/// /// Wakes a worker if a job has waited since the last check. Returns what to look for next time.
+/// fn check<P: Platform>(registry: &Registry<P>, last: Option<WaitingJob>) -> Option<WaitingJob> {
+///     if last.is_some_and(|job| registry.still_waits(job)) {
+///         registry.announce_jobs(1, false);
+///     }
+///     registry.waiting_job()
+/// }
+/// ```
 #[derive(Debug, Clone, Copy)]
 pub struct WaitingJob {
     worker: usize,
