@@ -2,8 +2,8 @@
 
 use std::{fmt::Write, fs, path::Path};
 
-use anyhow::{Result, ensure};
-use cargo_metadata::MetadataCommand;
+use anyhow::{Result, bail, ensure};
+use cargo_metadata::{MetadataCommand, Package};
 
 use crate::{command::Step, target};
 
@@ -23,6 +23,12 @@ const NOT_SHIPPED: [&str; 6] = [
 /// Cargo's own verification finds siblings in a registry that it keeps, and takes those of an
 /// earlier run for good.
 pub(crate) fn check() -> Result<u64> {
+    let metadata = Step::cargo(&["metadata", "--no-deps", "--format-version", "1"]).read()?;
+    for package in MetadataCommand::parse(metadata)?.packages {
+        if let Some(field) = missing_field(&package) {
+            bail!("the manifest of {} has no `{field}`", package.name);
+        }
+    }
     let directory = target::directory("packages");
     if directory.exists() {
         fs::remove_dir_all(&directory)?;
@@ -54,6 +60,23 @@ pub(crate) fn check() -> Result<u64> {
         .env("CARGO_TARGET_DIR", directory.join("build"))
         .run()?;
     Ok(count)
+}
+
+/// Returns what the page of a package in a registry would lack, if the package may be published.
+fn missing_field(package: &Package) -> Option<&'static str> {
+    if package.publish.is_some() {
+        return None;
+    }
+    let fields = [
+        ("description", package.description.is_some()),
+        ("documentation", package.documentation.is_some()),
+        ("license", package.license.is_some()),
+        ("readme", package.readme.is_some()),
+        ("keywords", !package.keywords.is_empty()),
+        ("categories", !package.categories.is_empty()),
+    ];
+    let missing = fields.into_iter().find(|(_, is_there)| !is_there);
+    missing.map(|(field, _)| field)
 }
 
 /// Makes a workspace of all packages in a directory, each of which takes the others from there.
