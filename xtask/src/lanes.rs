@@ -330,6 +330,7 @@ fn host(quick: bool) -> Result<u64> {
     for (package, example, features) in [
         ("deque-core", "scheduler", ""),
         ("pool-core", "two_threads", ""),
+        ("pool-io", "line_counts", ""),
         ("sleep-core", "three_threads", ""),
         ("progress-core", "hash_map", ""),
         ("pool-spin", "host", "host"),
