@@ -92,13 +92,15 @@ impl<'p, D: Domain> ManagedThread<'p, D> {
     /// Waits if another thread blocks, unless a guard lives already.
     #[inline]
     pub fn pin(&self) -> Pinned<'_, 'p, D> {
-        let pins = self.pins.get();
-        if pins == 0 {
+        if self.pins.get() == 0 {
             self.enter();
         }
+        // Read only now: the parker and wake-ups are code of the program, which may have pinned
+        // this thread while it entered.
+        //
         // Forgotten guards could make the count overflow, and it would lose one that lives.
-        let pins = pins.checked_add(1).expect("too many forgotten guards");
-        self.pins.set(pins);
+        let pins = self.pins.get().checked_add(1);
+        self.pins.set(pins.expect("too many forgotten guards"));
         Pinned { thread: self }
     }
 
@@ -127,11 +129,17 @@ impl<'p, D: Domain> ManagedThread<'p, D> {
     /// thread blocks.
     #[cold]
     pub(crate) fn enter_after(&self, wait: fn(&Self)) {
+        let pins = self.pins.get();
         loop {
             if self.progress().state().is_blocked() && self.blocks == 0 {
                 // A thread that enters does not lead.
                 self.registration.leave();
                 wait(self);
+                // Both may have called code of the program, whose guard must keep the value that
+                // it has confirmed.
+                if self.pins.get() > pins {
+                    return;
+                }
             }
             let current = self.progress().current();
             self.registration.confirm(next(current));

@@ -1,5 +1,7 @@
 //! Nested guards of one thread, and operations that run while the thread is not borrowed.
 
+use std::cell::Cell;
+
 use super::*;
 
 /// Makes all the progress that is possible.
@@ -44,6 +46,53 @@ fn a_forgotten_pin_is_not_counted_among_later_ones() {
     drop(pinned);
     advance_fully(&mut other);
     assert!(progress.has_reached(value));
+}
+
+/// A parker that ends a block of the others and then pins its own thread. It keeps the guard.
+struct Pinning;
+
+type PinningDomain = (Pinning, [Participant<Pinning>; 2]);
+
+std::thread_local! {
+    static THREAD: Cell<Option<&'static ManagedThread<'static, PinningDomain>>> =
+        const { Cell::new(None) };
+    static BLOCKED: Cell<Option<Blocked<'static, 'static, PinningDomain>>> =
+        const { Cell::new(None) };
+    static KEPT: Cell<Option<Pinned<'static, 'static, PinningDomain>>> = const { Cell::new(None) };
+}
+
+impl Parker for Pinning {
+    fn park(&self) {
+        drop(BLOCKED.take());
+        KEPT.set(THREAD.get().map(ManagedThread::pin));
+    }
+
+    fn unpark(&self) {}
+}
+
+/// Reproduces a bug: `pin` counted its own guard alone, although the parker had pinned the thread
+/// meanwhile. Then the drop of one guard ended the reading of the other.
+#[test]
+fn a_pin_within_the_parker_of_another_one_is_counted() {
+    static PROGRESS: Progress<PinningDomain> =
+        Progress::new([const { Participant::new(Pinning) }; 2]);
+    let [owned, blocker] = [(); 2].map(|()| Box::into_raw(Box::new(PROGRESS.register().unwrap())));
+    // SAFETY: both are dropped below, when no reference is used any more.
+    let (thread, other) = unsafe { (&*owned, &mut *blocker) };
+    THREAD.set(Some(thread));
+    BLOCKED.set(Some(other.block()));
+    let outer = thread.pin();
+    let inner = KEPT.take().expect("the thread waited for the blocker");
+    let moment = PROGRESS.later();
+    drop(outer);
+    assert!(
+        !(0..3).any(|_| PROGRESS.has_reached(moment)),
+        "the parker's guard lives"
+    );
+    drop(inner);
+    assert!((0..3).any(|_| PROGRESS.has_reached(moment)));
+    // SAFETY: they came from boxes, and all guards have ended.
+    drop(unsafe { (Box::from_raw(owned), Box::from_raw(blocker)) });
 }
 
 #[test]
