@@ -71,3 +71,20 @@ fn our_programs_end_as_they_should() {
 fn programs_of_others_end_as_their_pages_say() {
     check_all("others", 21);
 }
+
+/// Reproduces a bug: a misspelled location made an `await` wait without end, so that nothing that
+/// was forbidden was found.
+#[test]
+fn a_program_without_an_execution_is_not_as_expected() {
+    let program = |awaited: &str| -> Litmus {
+        let text = format!(
+            "thread\nstore flag 1 release\n\
+             thread\nawait {awaited} 1 acquire\nb = load flag relaxed\nforbid b=0"
+        );
+        text.parse().unwrap()
+    };
+    assert!(check(&program("flag")).unwrap().is_as_expected());
+    let report = check(&program("flg")).unwrap();
+    assert_eq!(report.executions, 0);
+    assert!(!report.is_as_expected());
+}

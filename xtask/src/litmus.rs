@@ -60,6 +60,9 @@ fn check_one(litmus: &Litmus) -> Result<bool> {
         report.candidates,
         begin.elapsed().as_millis()
     );
+    if report.executions == 0 {
+        println!("there is NO execution: an `await` never ends");
+    }
     for (number, verdict) in (1..).zip(&report.verdicts) {
         let expectation = match &litmus.expectations[number - 1] {
             Expectation::Allow(_) => "is to be allowed",
