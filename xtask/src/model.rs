@@ -2,7 +2,7 @@
 
 use std::{process::ExitCode, time::Instant};
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, ensure};
 use proofs::pool::{GUARDS, Guard, Kind, NAMED, Scenario, check};
 
 #[derive(clap::Args)]
@@ -26,20 +26,18 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
         println!("scenarios:");
         NAMED.iter().for_each(|(name, _)| println!("  {name}"));
         println!("guards, for --without:");
-        GUARDS.iter().for_each(|(name, _)| println!("  {name}"));
+        for (name, guard) in GUARDS {
+            println!("  {name} ({})", protocols_with(*guard));
+        }
         return Ok(ExitCode::SUCCESS);
     };
     let scenario = Scenario::named(name).with_context(|| format!("no scenario `{name}`"))?;
-    let guard = |name: &String| Guard::named(name).with_context(|| format!("no guard `{name}`"));
-    let without = arguments
-        .without
-        .iter()
-        .map(guard)
-        .collect::<Result<Vec<_>>>()?;
     let kind = Kind::ALL
         .into_iter()
         .find(|kind| kind.name() == arguments.protocol);
     let kind = kind.context("no such protocol")?;
+    let without = arguments.without.iter().map(|name| guard_of(kind, name));
+    let without = without.collect::<Result<Vec<_>>>()?;
 
     let start = Instant::now();
     let result = check(kind, scenario, &without);
@@ -62,5 +60,40 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
             println!("{failure}");
             Ok(ExitCode::FAILURE)
         }
+    }
+}
+
+/// Returns the guard of a protocol. Without one that it does not have, every scenario would end
+/// well, as if the guard were spare.
+fn guard_of(kind: Kind, name: &str) -> Result<Guard> {
+    let guard = Guard::named(name).with_context(|| format!("no guard `{name}`"))?;
+    ensure!(
+        guard.is_in(kind),
+        "`{}` has no guard `{name}`; it is one of {}",
+        kind.name(),
+        protocols_with(guard)
+    );
+    Ok(guard)
+}
+
+/// Returns the names of the protocols that have a guard.
+fn protocols_with(guard: Guard) -> String {
+    let kinds = Kind::ALL.into_iter().filter(|kind| guard.is_in(*kind));
+    kinds.map(Kind::name).collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Reproduces a bug: a guard of another protocol was left out, which changed nothing.
+    #[test]
+    fn a_guard_of_another_protocol_is_refused() {
+        assert_eq!(guard_of(Kind::Jec, "cascade").unwrap(), Guard::Cascade);
+        let error = guard_of(Kind::Classic, "cascade").unwrap_err().to_string();
+        let expected = "`classic` has no guard `cascade`; it is one of jec, hints";
+        assert_eq!(error, expected);
+        let error = guard_of(Kind::Jec, "cascada").unwrap_err().to_string();
+        assert_eq!(error, "no guard `cascada`");
     }
 }

@@ -1,5 +1,7 @@
 //! What can be left out of a pool, to see that it is needed.
 
+use super::Kind;
+
 /// A part of a pool or a protocol that can be left out, to see that it is needed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -109,5 +111,44 @@ impl Guard {
     pub fn named(name: &str) -> Option<Self> {
         let is_it = |(known, _): &&(&str, Self)| *known == name;
         GUARDS.iter().find(is_it).map(|&(_, guard)| guard)
+    }
+
+    /// Whether a pool with this protocol has the guard, so that it can be left out.
+    #[must_use]
+    pub fn is_in(self, kind: Kind) -> bool {
+        match self {
+            Self::LastLook
+            | Self::PosterWakes
+            | Self::LatchCheck
+            | Self::SetterWakes
+            | Self::ThiefWakes
+            | Self::Token
+            | Self::SlotSaysAwake
+            | Self::OwnerIsWoken
+            | Self::ReportLooks
+            | Self::SleepIsNoted
+            | Self::WakeIsNoted => true,
+            Self::SleepySearch
+            | Self::SleepyCheck
+            | Self::SlotBeforeLatch
+            | Self::TurnBackWaits => kind != Kind::Hints,
+            Self::Cascade => kind != Kind::Classic,
+            Self::Backlog
+            | Self::WakerCounts
+            | Self::BitBeforeSlot
+            | Self::BitClearedFirst
+            // Only `Jec` lends workers to guests.
+            | Self::LendInOneStep
+            | Self::GuestLooks
+            | Self::GuestLooksAtLatch
+            | Self::GuestLeavesToHost
+            | Self::HostReclaims => kind == Kind::Jec,
+            Self::SlotBeforeState => kind == Kind::Classic,
+            Self::CountsAgain
+            | Self::LatchPassesOn
+            | Self::UnitIsSpent
+            | Self::NotificationWaits
+            | Self::StaleIsRepeated => kind == Kind::Hints,
+        }
     }
 }
