@@ -144,28 +144,26 @@ fn jobs(arguments: &Arguments) -> Vec<Job> {
         .iter()
         .filter(|(name, _)| arguments.policy.iter().any(|other| other == name))
     {
-        if arguments.large > 0 {
+        // The default protocol; another one if it alone is asked for.
+        let of_large = arguments.protocol[0];
+        // A pool of this size with all workloads is asked for already.
+        let is_asked_for = arguments.workers.contains(&arguments.large);
+        if arguments.large > 0 && !is_asked_for {
             let chosen = if arguments.only.is_empty() {
                 &OF_LARGE[..]
             } else {
                 all
             };
-            // The default protocol; another one if it alone is asked for.
-            let protocol = arguments.protocol[0];
             let workloads = chosen.to_vec();
             jobs.push(Job {
-                protocol,
+                protocol: of_large,
                 policy: *policy,
                 workers: arguments.large,
                 workloads,
             });
         }
         for &protocol in &arguments.protocol {
-            for &workers in arguments
-                .workers
-                .iter()
-                .filter(|&&workers| workers != arguments.large)
-            {
+            for &workers in &arguments.workers {
                 jobs.push(Job {
                     protocol,
                     policy: *policy,
@@ -262,6 +260,32 @@ mod tests {
             let error = parse(&format!("simulate {bad}")).unwrap_err().to_string();
             assert!(error.contains("invalid value"), "{error}");
         }
+    }
+
+    /// Reproduces a bug: a number of workers that is also that of the large pool was left out for
+    /// all protocols but the first, and most workloads were left out for that one.
+    #[test]
+    fn simulates_all_that_is_asked_for() {
+        let jobs_of = |arguments: &str| {
+            let arguments = Arguments::try_parse_from(arguments.split(' ')).unwrap();
+            let jobs = jobs(&arguments).into_iter();
+            let described = jobs.map(|job| (job.protocol, job.workers, job.workloads.len()));
+            described.collect::<Vec<_>>()
+        };
+        let (all, few) = (Workload::ALL.len(), OF_LARGE.len());
+        assert_eq!(
+            jobs_of("simulate --workers 8,256 --protocol classic,hints --policy balanced"),
+            [
+                (Kind::Classic, 256, all),
+                (Kind::Hints, 256, all),
+                (Kind::Classic, 8, all),
+                (Kind::Hints, 8, all),
+            ]
+        );
+        assert_eq!(
+            jobs_of("simulate --workers 8 --protocol jec --policy balanced"),
+            [(Kind::Jec, 256, few), (Kind::Jec, 8, all)]
+        );
     }
 
     #[test]
