@@ -26,7 +26,7 @@ use crate::{
     speaker::{Speaker, say},
 };
 pub(crate) use first_failure::TestRun;
-pub(crate) use process_tree::{ProcessTree, lock};
+pub(crate) use process_tree::{ProcessTree, end_all, lock};
 pub(crate) use processor_time::Stopwatch;
 pub(crate) use transcript::last_lines;
 use transcript::{Show, Transcript};
@@ -89,8 +89,14 @@ impl Step {
     }
 
     /// Returns the command as a user would type it.
-    fn shown(&self) -> String {
+    pub(crate) fn shown(&self) -> String {
         shown(&self.command)
+    }
+
+    /// Returns the directory in which the command runs.
+    #[cfg(test)]
+    pub(crate) fn current_directory(&self) -> Option<&Path> {
+        self.command.get_current_dir()
     }
 
     /// Runs the command to its end.

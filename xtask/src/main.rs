@@ -21,6 +21,7 @@ mod packages;
 mod phrases;
 mod published;
 mod rayon;
+mod reader;
 mod rustup;
 mod scenarios;
 mod simulate;
@@ -81,6 +82,7 @@ enum Command {
 }
 
 fn main() -> ExitCode {
+    reader::end_with_the_reader();
     let result = match Arguments::parse().command {
         Command::Demo(arguments) => demo::run(&arguments),
         Command::TestAll(arguments) => test_all::run(&arguments),

@@ -37,7 +37,8 @@ impl ProcessTree {
     pub(crate) fn spawn(command: Command) -> io::Result<Self> {
         static HANDLER: Once = Once::new();
         HANDLER.call_once(|| {
-            ctrlc::set_handler(end_all).expect("this program sets no other signal handler");
+            ctrlc::set_handler(|| end_all(INTERRUPTED))
+                .expect("this program sets no other signal handler");
         });
         let mut command = CommandWrap::from(command);
         #[cfg(unix)]
@@ -107,15 +108,15 @@ impl ProcessTree {
     }
 }
 
-/// Ends all trees, and then this program.
-fn end_all() {
+/// Ends all trees, and then this program, with an exit status.
+pub(crate) fn end_all(status: i32) -> ! {
     // Held until this program ends, so that no other tree starts.
     let running = lock(&RUNNING);
     for child in running.iter().filter_map(Weak::upgrade) {
         // A tree that has just ended needs no signal.
         let _ = lock(&child).start_kill();
     }
-    process::exit(INTERRUPTED)
+    process::exit(status)
 }
 
 /// Locks a mutex. That a thread has panicked while it held the mutex changes nothing.
