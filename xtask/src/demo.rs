@@ -2,11 +2,15 @@
 
 mod plot;
 
-use std::{ffi::OsString, path::PathBuf, process::ExitCode};
+use std::{
+    ffi::OsString,
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
 
 use anyhow::Result;
 
-use crate::command::Step;
+use crate::{command::Step, root};
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
@@ -25,25 +29,33 @@ pub(crate) struct Arguments {
 
     /// The directory, and options of the program itself (`cargo xtask demo -- --help`, or with
     /// several processes `cargo xtask demo --processes 2 -- --help`) [default: the sources in the
-    /// cargo registry, or else this repository]
+    /// cargo registry, or else the current directory]
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     arguments: Vec<OsString>,
 }
 
 /// Builds and runs the program, and ends as it ends.
 pub(crate) fn run(chosen: &Arguments) -> Result<ExitCode> {
-    // A path is meant relative to where the user is, not to the workspace.
     let here = std::env::current_dir()?;
+    let report = chosen
+        .svg
+        .as_ref()
+        .map(|chart| here.join(chart).with_extension("json"));
+    let status = step(chosen, &here, report.as_deref()).status()?;
+    if let (Some(report), Some(chart), true) = (report, &chosen.svg, status.success()) {
+        plot::draw(&report, &here.join(chart))?;
+    }
+    let code = status
+        .code()
+        .and_then(|code| u8::try_from(code).ok())
+        .unwrap_or(1);
+    Ok(ExitCode::from(code))
+}
+
+/// Returns a step that builds the program and runs it where the user is, so that paths are relative
+/// to there.
+fn step(chosen: &Arguments, here: &Path, report: Option<&Path>) -> Step {
     let is_io = chosen.io;
-    let arguments = chosen.arguments.iter().map(|argument| {
-        let path = here.join(argument);
-        let is_option = argument.to_string_lossy().starts_with('-');
-        if !is_option && path.exists() {
-            path.into_os_string()
-        } else {
-            argument.clone()
-        }
-    });
     let features: &[&str] = if is_io { &["--features", "io"] } else { &[] };
     let package = match chosen.processes {
         Some(_) => "dedup-cluster",
@@ -51,11 +63,9 @@ pub(crate) fn run(chosen: &Arguments) -> Result<ExitCode> {
     };
     let processes = chosen.processes.map(|count| count.to_string());
     let processes = processes.map(|count| ["--processes".to_owned(), count]);
-    let report = chosen
-        .svg
-        .as_ref()
-        .map(|chart| here.join(chart).with_extension("json"));
-    let status = Step::cargo(&["run", "--quiet", "--release", "--package", package])
+    Step::cargo(&["run", "--quiet", "--release", "--manifest-path"])
+        .args([root().join("Cargo.toml")])
+        .args(["--package", package])
         .args(features)
         .args(["--"])
         .args(is_io.then_some("--io"))
@@ -65,14 +75,27 @@ pub(crate) fn run(chosen: &Arguments) -> Result<ExitCode> {
                 .iter()
                 .flat_map(|report| ["--report".as_ref(), report.as_os_str()]),
         )
-        .args(arguments)
-        .status()?;
-    if let (Some(report), Some(chart), true) = (report, &chosen.svg, status.success()) {
-        plot::draw(&report, &here.join(chart))?;
+        .args(&chosen.arguments)
+        .directory(here)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Reproduces a bug: a directory that was missing where the user was, and not in the workspace,
+    /// was that of the workspace.
+    #[test]
+    fn paths_are_relative_to_the_user() {
+        let arguments = Arguments {
+            processes: None,
+            svg: None,
+            io: false,
+            arguments: vec!["docs".into()],
+        };
+        let here = root().join("xtask");
+        let step = step(&arguments, &here, None);
+        assert_eq!(step.current_directory(), Some(&*here));
+        assert!(step.shown().ends_with("--package dedup -- docs"));
     }
-    let code = status
-        .code()
-        .and_then(|code| u8::try_from(code).ok())
-        .unwrap_or(1);
-    Ok(ExitCode::from(code))
 }
