@@ -62,10 +62,13 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
     if let Some(file) = &arguments.file {
         return draw(file, file, arguments);
     }
+    let here = std::env::current_dir()?;
     let output = match &arguments.output {
-        Some(file) => std::env::current_dir()?.join(file),
+        Some(file) => here.join(file),
         None => target::directory("trace").join("trace.json"),
     };
+    // Known before anything is built.
+    picture_of(&output)?;
     let directory = output.parent().context("a file is in a directory")?;
     std::fs::create_dir_all(directory)?;
     let program = match &arguments.program {
@@ -76,11 +79,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
     if output.exists() {
         std::fs::remove_file(&output)?;
     }
-    let step = Step::new(program.to_str().context("a path that is text")?, &[]);
-    let status = step
-        .args(&arguments.arguments)
-        .env(TRACE, &output)
-        .status()?;
+    let status = traced(&program, &arguments.arguments, &output, &here)?.status()?;
     ensure!(status.success(), "the program has failed: {status}");
     ensure!(
         output.exists(),
@@ -90,10 +89,30 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
     draw(&output, &program, arguments)
 }
 
+/// Returns a step that runs a program where the user is, so that paths are relative to there.
+fn traced(program: &Path, arguments: &[OsString], output: &Path, here: &Path) -> Result<Step> {
+    let step = Step::new(program.to_str().context("a path that is text")?, &[]);
+    Ok(step.args(arguments).env(TRACE, output).directory(here))
+}
+
+/// Returns the file of the picture, which is beside that of the trace.
+///
+/// # Errors
+/// If both would be one file.
+fn picture_of(trace: &Path) -> Result<PathBuf> {
+    let picture = trace.with_extension("svg");
+    ensure!(
+        picture != trace,
+        "{}: the picture would replace the trace; give the trace another extension, such as `json`",
+        trace.display()
+    );
+    Ok(picture)
+}
+
 /// Draws a trace, whose title is the name of a file, and says what is in it.
 fn draw(output: &Path, titled: &Path, arguments: &Arguments) -> Result<ExitCode> {
+    let picture = picture_of(output)?;
     let trace = TraceFile::read(output)?;
-    let picture = output.with_extension("svg");
     let window = Window {
         from: arguments.from,
         to: arguments.to.unwrap_or(f64::INFINITY),
@@ -126,4 +145,33 @@ fn build_demo() -> Result<PathBuf> {
 fn program_in(directory: &Path, name: &str) -> PathBuf {
     let name = format!("{name}{}", std::env::consts::EXE_SUFFIX);
     directory.join("release").join(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Reproduces a bug: the picture of a trace replaced the trace.
+    #[test]
+    fn the_picture_never_replaces_the_trace() {
+        let picture = picture_of(Path::new("a/trace.json")).unwrap();
+        assert_eq!(picture, Path::new("a/trace.svg"));
+        let error = picture_of(Path::new("a/trace.svg")).unwrap_err();
+        assert!(error.to_string().starts_with("a/trace.svg: "), "{error}");
+    }
+
+    /// Reproduces a bug: the program ran in the workspace, with paths that were relative to where
+    /// the user was.
+    #[test]
+    fn the_program_runs_where_the_user_is() {
+        let here = Path::new("somewhere");
+        let step = traced(
+            Path::new("dedup"),
+            &["src".into()],
+            Path::new("t.json"),
+            here,
+        )
+        .unwrap();
+        assert_eq!(step.current_directory(), Some(here));
+    }
 }
