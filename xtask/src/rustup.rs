@@ -44,6 +44,9 @@ pub(crate) fn add_component(component: &str, probe: &[&str]) -> Result<()> {
 /// Installs a toolchain, without components, if it is not there.
 pub(crate) fn need_toolchain(version: &str) -> Result<()> {
     let _changes = lock(&CHANGES);
+    if is_there(version) {
+        return Ok(());
+    }
     Step::new("rustup", &["toolchain", "install", version])
         .args(["--profile", "minimal", "--no-self-update"])
         .run()
@@ -53,7 +56,7 @@ pub(crate) fn need_toolchain(version: &str) -> Result<()> {
 /// Installs a nightly toolchain if there is none, and adds these components to it.
 pub(crate) fn need_nightly(components: &[&str]) -> Result<()> {
     let _changes = lock(&CHANGES);
-    if !Step::new("rustup", &["run", "nightly", "rustc", "--version"]).succeeds() {
+    if !is_there("nightly") {
         // With the components in the same command, rustup takes the newest nightly that has them.
         return Step::new(
             "rustup",
@@ -67,4 +70,9 @@ pub(crate) fn need_nightly(components: &[&str]) -> Result<()> {
         .args(components)
         .run()
         .context(NEEDED)
+}
+
+/// Whether a toolchain is installed. Then no network is needed.
+fn is_there(toolchain: &str) -> bool {
+    Step::new("rustup", &["run", toolchain, "rustc", "--version"]).succeeds()
 }
