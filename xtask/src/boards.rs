@@ -195,10 +195,11 @@ pub(crate) struct Arguments {
     clock: Clock,
 
     /// How often to run it, until one run fails
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     repeat: u32,
 
-    /// Lose one of a thousand interrupts from core to core: the program must hang
+    /// Lose one of a thousand interrupts from core to core: the program must not end within the
+    /// time limit, which should be several times as long as it takes otherwise
     #[arg(long)]
     drop_ipi: bool,
 
@@ -256,7 +257,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
             Outcome::Passed => {}
             Outcome::Failed(status) => bail!("the program failed: {status}"),
             Outcome::Hung if arguments.drop_ipi => {
-                println!("the program hangs when interrupts are lost, as it must");
+                let limit = limit.as_secs();
+                println!("interrupts were lost, and the program hung for {limit} s, as it must");
             }
             Outcome::Hung => bail!("the program timed out after {} s", limit.as_secs()),
         }
@@ -265,4 +267,29 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct CommandLine {
+        #[command(flatten)]
+        _arguments: Arguments,
+    }
+
+    /// Reproduces a bug: a program that was run no times had passed.
+    #[test]
+    fn a_program_is_run_at_least_once() {
+        let parse = |repeat: &str| {
+            let words = ["board", "microbit", "--repeat", repeat];
+            CommandLine::try_parse_from(words).map(drop)
+        };
+        assert!(parse("1").is_ok());
+        let error = parse("0").unwrap_err().to_string();
+        assert!(error.contains("'--repeat <REPEAT>'"), "{error}");
+    }
 }

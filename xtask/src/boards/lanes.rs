@@ -14,8 +14,9 @@ use crate::{command::last_lines, rustup, speaker::say};
 /// processor. The limit only ends one that hangs, so it leaves a slow machine ten times as long.
 const LIMIT: Duration = Duration::from_secs(600);
 /// One that loses an interrupt from core to core is given as long as this to notice it, which it
-/// cannot.
-const LIMIT_OF_LOSSY: Duration = Duration::from_secs(10);
+/// cannot, and [`TIMES_AS_LONG`] as the same program took that lost none.
+const LEAST_LIMIT_OF_LOSSY: Duration = Duration::from_secs(10);
+const TIMES_AS_LONG: u32 = 4;
 /// How often each program is run in each way, to see flakes.
 const REPEATS: u32 = 3;
 /// Of three seconds asleep on all cores: QEMU itself needs some hundredths.
@@ -68,7 +69,8 @@ fn lane(names: &[&str], quick: bool) -> Result<u64> {
     let mut tests = 0;
     for board in boards {
         let image = Image::build(board, &[])?;
-        tests += all_tests(board, &image, quick)?;
+        let (passed, longest) = all_tests(board, &image, quick)?;
+        tests += passed;
         if !board.has_modes {
             continue;
         }
@@ -77,7 +79,7 @@ fn lane(names: &[&str], quick: bool) -> Result<u64> {
             tests += 1;
         }
         if board.halts && board.cores > 1 && !quick {
-            lossy(board)?;
+            lossy(board, longest)?;
             tests += 1;
         }
     }
@@ -90,8 +92,10 @@ fn named(name: &str) -> &'static Board {
     board.expect("there is")
 }
 
-fn all_tests(board: &Board, image: &Image, quick: bool) -> Result<u64> {
+/// Returns how many tests have passed, and the time of the longest run with a thread for each core.
+fn all_tests(board: &Board, image: &Image, quick: bool) -> Result<(u64, Duration)> {
     let mut tests = 0;
+    let mut longest = Duration::ZERO;
     for clock in [Clock::Multi, Clock::Single] {
         // Cores that do not sleep in QEMU take turns with those that have something to do.
         let repeats = if quick || !board.halts { 1 } else { REPEATS };
@@ -121,9 +125,12 @@ fn all_tests(board: &Board, image: &Image, quick: bool) -> Result<u64> {
                 ),
             }
             tests += passed;
+            if clock == Clock::Multi {
+                longest = longest.max(run.time);
+            }
         }
     }
-    Ok(tests)
+    Ok((tests, longest))
 }
 
 /// Checks that all cores sleep, so that QEMU has nothing to do.
@@ -168,10 +175,10 @@ fn without_rounds(board: &Board) -> Result<()> {
 }
 
 /// Checks that the program hangs if one of a thousand interrupts is lost: otherwise the tests would
-/// not notice a core that sleeps on.
-fn lossy(board: &Board) -> Result<()> {
+/// not notice a core that sleeps on. `longest` is the time of a run that loses none.
+fn lossy(board: &Board, longest: Duration) -> Result<()> {
     let image = Image::build(board, &[DROP_IPI])?;
-    let run = image.run(Clock::Multi, "test", LIMIT_OF_LOSSY, false)?;
+    let run = image.run(Clock::Multi, "test", limit_of_lossy(longest), false)?;
     ensure!(
         run.outcome == Outcome::Hung,
         "{}: interrupts were lost, and no test failed",
@@ -179,4 +186,25 @@ fn lossy(board: &Board) -> Result<()> {
     );
     say!("{}: hangs if interrupts are lost, as it must", board.name);
     Ok(())
+}
+
+/// Returns when a program that loses interrupts counts as one that hangs. On a slow machine, every
+/// program would hang if that did not depend on the time of one that loses none.
+fn limit_of_lossy(longest: Duration) -> Duration {
+    LEAST_LIMIT_OF_LOSSY.max(longest * TIMES_AS_LONG).min(LIMIT)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Reproduces a bug: where a program took more than ten seconds, it counted as one that hangs
+    /// because interrupts were lost.
+    #[test]
+    fn a_slow_machine_is_no_lost_interrupt() {
+        let seconds = Duration::from_secs;
+        assert_eq!(limit_of_lossy(seconds(2)), seconds(10));
+        assert_eq!(limit_of_lossy(seconds(60)), seconds(240));
+        assert_eq!(limit_of_lossy(seconds(599)), LIMIT);
+    }
 }

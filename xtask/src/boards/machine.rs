@@ -54,6 +54,8 @@ pub(crate) struct Run {
     pub(crate) outcome: Outcome,
     /// What it printed.
     pub(crate) lines: Vec<String>,
+    /// From its start to its end.
+    pub(crate) time: Duration,
     /// How long QEMU kept processors busy, if the system tells.
     pub(crate) processor_time: Option<Duration>,
 }
@@ -109,7 +111,9 @@ impl Image {
         // Semihosting prints here or there, depending on the request.
         let out = read_lines(tree.take_stdout(), show);
         let err = read_lines(tree.take_stderr(), show);
-        let (status, processor_time) = tree.wait_and_measure(Instant::now() + limit)?;
+        let start = Instant::now();
+        let (status, processor_time) = tree.wait_and_measure(start + limit)?;
+        let time = start.elapsed();
         let outcome = match status {
             None => {
                 tree.kill()?;
@@ -123,6 +127,7 @@ impl Image {
         Ok(Run {
             outcome,
             lines,
+            time,
             processor_time,
         })
     }
