@@ -1,11 +1,11 @@
 //! The number of instructions of a join and of a spawn, counted by valgrind: the same in every run,
 //! whatever else the machine does.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, path::Path};
 
 use anyhow::{Context, Result};
 
-use super::program::{PROGRAMS, target_directory};
+use super::program::PROGRAMS;
 use crate::{command::Step, debian, figures};
 
 const SYSTEMS: [&str; 3] = ["ours", "rayon-core", "sequential"];
@@ -20,16 +20,16 @@ const LARGE: u32 = 25;
 /// asked to.
 pub(super) fn run(keep: bool) -> Result<()> {
     debian::need("valgrind", "valgrind")?;
-    PROGRAMS[0].build()?;
+    let program = PROGRAMS[0].build_binary("joins")?;
     println!("\ninstructions for a join that no worker steals, and its share of the program");
     let mut counts = BTreeMap::new();
     for system in SYSTEMS {
-        counts.insert(format!("join.{system}"), each(system)?);
+        counts.insert(format!("join.{system}"), each(&program, system)?);
     }
     println!("\nfor a job that is spawned in a scope and run by the same worker, likewise");
     for system in SPAWNING {
         let (name, _) = system.rsplit_once('-').expect("the names end so");
-        counts.insert(format!("spawn.{name}"), each(system)?);
+        counts.insert(format!("spawn.{name}"), each(&program, system)?);
     }
     if keep {
         figures::keep_counts(&counts)?;
@@ -38,8 +38,8 @@ pub(super) fn run(keep: bool) -> Result<()> {
 }
 
 /// Returns and prints the number of instructions for each join, or each spawn.
-fn each(system: &str) -> Result<f64> {
-    let difference = count(system, LARGE)? - count(system, SMALL)?;
+fn each(program: &Path, system: &str) -> Result<f64> {
+    let difference = count(program, system, LARGE)? - count(program, system, SMALL)?;
     let joins = joins(LARGE) - joins(SMALL);
     let each = difference as f64 / joins as f64;
     println!("{system:16} {each:6.1}");
@@ -56,12 +56,12 @@ fn joins(n: u32) -> i64 {
 }
 
 /// Returns the number of instructions of a run.
-fn count(system: &str, n: u32) -> Result<i64> {
+fn count(program: &Path, system: &str, n: u32) -> Result<i64> {
     let output = Step::new(
         "valgrind",
         &["--tool=callgrind", "--callgrind-out-file=/dev/null"],
     )
-    .args([target_directory().join("release/joins")])
+    .args([program])
     .args([system, &n.to_string()])
     .read_errors()?;
     collected(&output).with_context(|| format!("valgrind did not count:\n{output}"))

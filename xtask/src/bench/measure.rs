@@ -4,7 +4,7 @@ use anyhow::Result;
 use indicatif::{ProgressBar, ProgressStyle};
 use protocol::{Description, Unit, quantile};
 
-use super::program::{Program, Source};
+use super::program::{Built, Program};
 
 /// The results of all systems for the same work.
 pub(crate) struct Comparison {
@@ -66,12 +66,12 @@ const LAUNCHES: u32 = 9;
 /// equal shares after each start of its program. If `quick`, it runs once per start, or a third as
 /// often if it is slow.
 pub(crate) fn measure(
-    sources: &[&Source],
+    built: &[Built],
     threads: &[usize],
     groups: &[&str],
     quick: bool,
 ) -> Result<Vec<Comparison>> {
-    let mut programs = start(sources, threads)?;
+    let mut programs = start(built, threads)?;
     let mut plan = plan(&programs, groups);
     let total: u32 = plan
         .iter()
@@ -82,7 +82,7 @@ pub(crate) fn measure(
     );
     for launch in 0..LAUNCHES {
         if launch > 0 {
-            programs = start(sources, threads)?;
+            programs = start(built, threads)?;
         }
         for turns in &mut plan {
             let first = turns[0].of(&programs);
@@ -101,8 +101,8 @@ pub(crate) fn measure(
         .collect())
 }
 
-fn start(sources: &[&Source], threads: &[usize]) -> Result<Vec<Program>> {
-    let programs = sources.iter().map(|source| Program::start(source, threads));
+fn start(built: &[Built], threads: &[usize]) -> Result<Vec<Program>> {
+    let programs = built.iter().map(|built| Program::start(built, threads));
     programs.collect()
 }
 

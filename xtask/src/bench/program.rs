@@ -85,11 +85,28 @@ const ALIGNED: &str = if cfg!(target_arch = "x86_64") {
     ""
 };
 
+/// A program that has been compiled, at this path.
+pub(crate) struct Built {
+    source: &'static Source,
+    path: PathBuf,
+}
+
 impl Source {
     /// Compiles the program.
-    pub(crate) fn build(&self) -> Result<()> {
+    pub(crate) fn build(&'static self) -> Result<Built> {
+        let path = self.build_binary(self.binary)?;
+        Ok(Built { source: self, path })
+    }
+
+    /// Compiles the package, and returns the path of one of its binaries. Where that is depends on
+    /// the user's configuration, such as `CARGO_BUILD_TARGET`.
+    pub(super) fn build_binary(&self, binary: &str) -> Result<PathBuf> {
+        target::program(|| self.build_step(), binary)
+    }
+
+    fn build_step(&self) -> Step {
         let manifest = root().join(self.directory).join("Cargo.toml");
-        let target = target_directory();
+        let target = target::directory("benches");
         Step::cargo(&["build", "--release", "--quiet", "--manifest-path"])
             .args([
                 manifest.as_os_str(),
@@ -98,7 +115,6 @@ impl Source {
             ])
             .args(self.features())
             .env("RUSTFLAGS", ALIGNED)
-            .run()
     }
 
     fn features(&self) -> Vec<&'static str> {
@@ -137,10 +153,6 @@ impl Compiler {
     }
 }
 
-pub(super) fn target_directory() -> PathBuf {
-    target::directory("benches")
-}
-
 /// A running program that measures what it is asked for.
 pub(crate) struct Program {
     name: &'static str,
@@ -154,9 +166,10 @@ pub(crate) struct Program {
 
 impl Program {
     /// Starts a program that has been built.
-    pub(crate) fn start(source: &Source, threads: &[usize]) -> Result<Self> {
+    pub(crate) fn start(built: &Built, threads: &[usize]) -> Result<Self> {
+        let source = built.source;
         let threads: Vec<_> = threads.iter().map(ToString::to_string).collect();
-        let mut child = Command::new(target_directory().join("release").join(source.binary))
+        let mut child = Command::new(&built.path)
             .arg(threads.join(","))
             .envs(source.variables.iter().copied())
             // glibc gives memory back, and fetches it again, at moments of chance.
