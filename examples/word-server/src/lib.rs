@@ -3,7 +3,7 @@
 //!
 //! A client sends the length of a text in bytes, as a `u32` in big endian, and the text. It gets
 //! the number of words as a `u64`, and may send the next text. A client that sends something else
-//! is disconnected.
+//! is disconnected, and so is one that closes its sending side before it has its answer.
 
 pub mod words;
 
@@ -20,6 +20,7 @@ use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::{TcpListener, TcpStream},
     sync::Semaphore,
+    task::JoinSet,
 };
 
 /// The length of a text at most, in bytes.
@@ -43,18 +44,30 @@ impl Server {
         })
     }
 
-    /// Accepts connections until that fails.
+    /// Accepts connections until that fails. If the future is dropped, all clients are disconnected.
+    ///
+    /// When there are too many clients, as when no more files can be open, the next one is accepted
+    /// when another one has left.
     ///
     /// # Errors
-    /// That of the listener.
+    /// That of the listener, if it fails while there is no client.
     pub async fn serve(self: Arc<Self>, listener: TcpListener) -> io::Result<()> {
+        let mut clients = JoinSet::new();
         loop {
-            let (connection, _) = listener.accept().await?;
-            let server = self.clone();
-            tokio::spawn(async move {
-                // A client that breaks the connection, or the protocol, harms no other one.
-                _ = server.serve_client(connection).await;
-            });
+            match listener.accept().await {
+                Ok((connection, _)) => {
+                    let server = self.clone();
+                    clients.spawn(async move {
+                        // A client that breaks the connection, or the protocol, harms no other one.
+                        _ = server.serve_client(connection).await;
+                    });
+                }
+                Err(error) if concerns_one_client(&error) => {}
+                // Liveness: a client that leaves ends its task, which closes its connection.
+                Err(error) if clients.join_next().await.is_none() => return Err(error),
+                Err(_) => {}
+            }
+            while clients.try_join_next().is_some() {}
         }
     }
 
@@ -103,6 +116,14 @@ impl Server {
     pub fn permits(&self) -> usize {
         self.permits.available_permits()
     }
+}
+
+/// Whether a client has left before it was accepted. The next one may be accepted all the same.
+fn concerns_one_client(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::ConnectionAborted | io::ErrorKind::ConnectionReset
+    )
 }
 
 /// A job that is not wanted any more when the task that awaits it is dropped.
