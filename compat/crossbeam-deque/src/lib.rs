@@ -3,6 +3,8 @@
 //! Elements are boxed, because deque-core's elements are words and these tests bring types of their
 //! own. deque-core's batch steals return how many elements they have stolen; crossbeam's do not.
 
+use std::fmt;
+
 use deque_core::{ArcStealer, ArcWorker};
 
 pub use deque_core::Steal;
@@ -19,11 +21,9 @@ pub use deque_core::Steal;
 /// assert_eq!(worker.stealer().steal(), Steal::Success(1));
 /// assert_eq!(worker.pop(), Some(2));
 /// ```
-#[derive(Debug)]
 pub struct Worker<T>(ArcWorker<Box<T>>);
 
 /// A thief's handle, as `crossbeam_deque::Stealer`.
-#[derive(Debug)]
 pub struct Stealer<T>(ArcStealer<Box<T>>);
 
 /// A queue that any thread pushes to, as `crossbeam_deque::Injector`.
@@ -36,7 +36,6 @@ pub struct Stealer<T>(ArcStealer<Box<T>>);
 /// queue.push("job");
 /// assert_eq!(queue.steal(), Steal::Success("job"));
 /// ```
-#[derive(Debug, Default)]
 pub struct Injector<T>(deque_core::Injector<Box<T>>);
 
 #[allow(missing_docs)]
@@ -136,5 +135,42 @@ impl<T> Injector<T> {
 
     pub fn push(&self, task: T) {
         self.0.push(Box::new(task));
+    }
+}
+
+impl<T> Default for Injector<T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// Implements `Debug` without the elements, so that they need not implement it.
+macro_rules! debug {
+    ($queue:ident) => {
+        impl<T> fmt::Debug for $queue<T> {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.pad(concat!(stringify!($queue), " { .. }"))
+            }
+        }
+    };
+}
+
+debug!(Worker);
+debug!(Stealer);
+debug!(Injector);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct NeitherDebugNorDefault;
+
+    #[test]
+    fn elements_need_no_traits() {
+        let worker = Worker::<NeitherDebugNorDefault>::new_lifo();
+        let injector = Injector::<NeitherDebugNorDefault>::default();
+        assert!(injector.is_empty());
+        let text = format!("{worker:?}, {:?}, {injector:?}", worker.stealer());
+        assert_eq!(text, "Worker { .. }, Stealer { .. }, Injector { .. }");
     }
 }
