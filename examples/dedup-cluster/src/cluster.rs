@@ -76,11 +76,19 @@ impl Options {
                 processes: self.processes,
             });
         }
+        let mut earlier: Vec<(&PathBuf, PathBuf)> = Vec::new();
         for path in &self.trees {
-            path.metadata().map_err(|source| ClusterError::Tree {
+            let real = path.canonicalize().map_err(|source| ClusterError::Tree {
                 path: path.clone(),
                 source,
             })?;
+            let overlaps = |other: &PathBuf| real.starts_with(other) || other.starts_with(&real);
+            if let Some((other, _)) = earlier.iter().find(|(_, other)| overlaps(other)) {
+                return Err(ClusterError::Overlap {
+                    trees: [PathBuf::clone(other), path.clone()],
+                });
+            }
+            earlier.push((path, real));
         }
         if let Some(hosts) = &self.hosts {
             read_hosts(hosts, self.processes)?;

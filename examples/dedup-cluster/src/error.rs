@@ -19,6 +19,12 @@ pub enum ClusterError {
         /// How many processes were asked for.
         processes: usize,
     },
+    /// Two trees of this machine have files in common, each of which would count as a duplicate of
+    /// itself.
+    Overlap {
+        /// The trees, as they were given.
+        trees: [PathBuf; 2],
+    },
     /// A file for the run cannot be read or written.
     File {
         /// The file or directory.
@@ -112,6 +118,14 @@ impl fmt::Display for ClusterError {
             Self::Trees { trees, processes } => write!(
                 f,
                 "{trees} paths for {processes} processes: give one path for all, or one for each"
+            ),
+            Self::Overlap {
+                trees: [first, second],
+            } => write!(
+                f,
+                "{} and {} have files in common, which would count as duplicates of themselves",
+                first.display(),
+                second.display()
             ),
             Self::Hosts {
                 path,

@@ -123,8 +123,8 @@ fn finish(arguments: &Arguments, report: Option<Report>) -> Result<(), ClusterEr
     let Some(report) = report else {
         return Ok(());
     };
-    if let Some(path) = &arguments.report {
-        report.write(path)?;
-    }
-    summary::print(&arguments.paths, &report, arguments.groups)
+    // Printed also if it cannot be written: it may have taken hours.
+    let written = arguments.report.as_ref().map(|path| report.write(path));
+    summary::print(&arguments.paths, &report, arguments.groups)?;
+    written.unwrap_or(Ok(()))
 }

@@ -144,6 +144,47 @@ fn lists_tell_files_of_the_same_name_from_each_other() {
     assert_eq!(["here", "here", "there", "there"].map(lines), [1, 1, 2, 2]);
 }
 
+// A file in two trees would be listed as a duplicate of itself, for the user to remove.
+#[test]
+fn trees_with_files_in_common_are_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = |name: &str| directory.path().join(name);
+    fs::create_dir_all(path("tree/inner")).unwrap();
+    fs::create_dir_all(path("tree-2")).unwrap();
+    fs::write(path("tree/inner/only"), "once").unwrap();
+    let run = |trees: [&str; 2]| {
+        let mut command = Command::new(PROGRAM);
+        command.args(["-n", "2", "--"]).args(trees);
+        command.current_dir(directory.path()).output().unwrap()
+    };
+    for trees in [
+        ["tree", "tree"],
+        ["tree", "./tree/inner"],
+        ["tree-2/../tree/inner", "tree"],
+    ] {
+        let output = run(trees);
+        let message = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{trees:?}: {message}");
+        let expected = format!("{} and {} have files in common", trees[0], trees[1]);
+        assert!(message.contains(&expected), "{message}");
+        assert!(output.stdout.is_empty());
+    }
+    assert!(run(["tree", "tree-2"]).status.success());
+}
+
+#[test]
+fn a_report_that_cannot_be_written_is_printed_all_the_same() {
+    let directory = tempfile::tempdir().unwrap();
+    tree_of_files(directory.path(), 20);
+    let arguments = ["--report", "/no/such/directory/report"].map(Path::new);
+    let output = program(&[&arguments[..], &[directory.path()]].concat());
+    assert_eq!(output.status.code(), Some(2));
+    let message = String::from_utf8(output.stderr).unwrap();
+    assert!(message.contains("/no/such/directory/report: "), "{message}");
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.contains("process"), "{text}");
+}
+
 #[test]
 fn wrong_arguments_are_errors() {
     let directory = tempfile::tempdir().unwrap();
