@@ -1,6 +1,9 @@
 //! What the program prints.
 
-use std::path::PathBuf;
+use std::{
+    io::{self, Write},
+    path::PathBuf,
+};
 
 use comfy_table::{CellAlignment, Table};
 use dedup::{print_duplicates, print_table};
@@ -12,18 +15,21 @@ pub(crate) fn print(paths: &[PathBuf], report: &Report, groups: usize) -> Result
     let roots: Vec<_> = paths.iter().map(|path| path.to_string_lossy()).collect();
     let files = sum(|process| process.files + process.known);
     let duplicates = report.duplicates()?;
-    print_duplicates(
-        roots.join(", ").as_ref(),
-        files,
-        sum(|process| process.bytes),
-        &duplicates,
-        groups,
-    );
-    print_processes(&report.processes);
+    dedup::print(|out| {
+        print_duplicates(
+            out,
+            roots.join(", ").as_ref(),
+            files,
+            sum(|process| process.bytes),
+            &duplicates,
+            groups,
+        )?;
+        print_processes(out, &report.processes)
+    })?;
     Ok(())
 }
 
-fn print_processes(processes: &[Statistics]) {
+fn print_processes(out: &mut impl Write, processes: &[Statistics]) -> io::Result<()> {
     let mut table = Table::new();
     table.set_header([
         "process",
@@ -55,8 +61,8 @@ fn print_processes(processes: &[Statistics]) {
             process.digests_waiting.to_string(),
         ]);
     }
-    println!();
-    print_table(table, [CellAlignment::Right; 12]);
+    writeln!(out)?;
+    print_table(out, table, [CellAlignment::Right; 12])?;
 
     let mut table = Table::new();
     table.set_header(["process", "worker", "active", "idle", "asleep"]);
@@ -71,8 +77,8 @@ fn print_processes(processes: &[Statistics]) {
             table.add_row([&[process.process, index].map(|n| n.to_string())[..], &times].concat());
         }
     }
-    println!();
-    print_table(table, [CellAlignment::Right; 5]);
+    writeln!(out)?;
+    print_table(out, table, [CellAlignment::Right; 5])
 }
 
 /// Returns the share of a processor that a process used while it waited, if that took long enough

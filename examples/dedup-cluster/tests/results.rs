@@ -6,7 +6,7 @@ mod support;
 use std::{
     fs,
     path::{Path, PathBuf},
-    process::{Command, Output},
+    process::{Command, Output, Stdio},
 };
 
 use dedup_cluster::{Event, Options, Report, Statistics, run};
@@ -118,6 +118,21 @@ fn the_program_reports_and_writes_the_same() {
     }
     let report: Report = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
     assert_eq!(report.duplicates().unwrap().groups, groups);
+}
+
+// As with `dedup-cluster | head -0`: it panicked.
+#[test]
+fn a_reader_that_wants_no_output_is_no_error() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut command = Command::new(PROGRAM);
+    command.args(["-n", "1"]).arg(directory.path());
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut process = command.spawn().unwrap();
+    drop(process.stdout.take());
+    let output = process.wait_with_output().unwrap();
+    let message = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success(), "{message}");
+    assert_eq!(message, "");
 }
 
 // The same relative path, size and time, but in another directory.

@@ -18,5 +18,5 @@ pub use hash::hash_contents as hash_in_parts;
 pub use hash::{Digest, Hashed, hash_all, hash_all_by, hash_all_sequentially, hash_contents};
 #[cfg(unix)]
 pub use parts::hash_in_parts;
-pub use report::{print_duplicates, print_table};
+pub use report::{print, print_duplicates, print_table};
 pub use scan::{File, Tree, Unreadable, default_path};

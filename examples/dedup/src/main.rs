@@ -3,6 +3,7 @@
 mod times;
 
 use std::{
+    error::Error,
     path::{Path, PathBuf},
     process::ExitCode,
     time::{Duration, Instant},
@@ -10,10 +11,11 @@ use std::{
 
 use clap::Parser;
 use dedup::{
-    Duplicates, File, Hashed, Tree, default_path, hash_all_by, hash_in_parts, print_duplicates,
+    Duplicates, File, Hashed, Tree, default_path, hash_all_by, hash_in_parts, print,
+    print_duplicates,
 };
 use indicatif::{ProgressBar, ProgressStyle};
-use pool_std::{BuildError, ThreadPool, ThreadPoolBuilder, WorkerTimes};
+use pool_std::{ThreadPool, ThreadPoolBuilder, WorkerTimes};
 
 /// Hashes every file of a directory tree, finds the duplicates, and shows what parallel work
 /// gains.
@@ -51,7 +53,9 @@ impl Reading {
     };
 
     #[cfg(all(feature = "io", target_os = "linux", target_pointer_width = "64"))]
-    fn choose(arguments: &Arguments) -> Result<Self, BuildError> {
+    fn choose(arguments: &Arguments) -> Result<Self, Box<dyn Error>> {
+        use std::io::Write as _;
+
         use dedup::through_io;
         use pool_io::{IoBackend, ThreadPoolBuilderExt as _};
 
@@ -61,20 +65,23 @@ impl Reading {
         let (backend, refused) = through_io::choose_backend()?;
         let hash_file = through_io::hash_contents;
         if backend == IoBackend::Ring {
-            println!("reading through io_uring, one ring per worker");
+            print(|out| writeln!(out, "reading through io_uring, one ring per worker"))?;
             let set_up = |builder: ThreadPoolBuilder| builder.io(IoBackend::Ring);
             return Ok(Self { set_up, hash_file });
         }
-        if let Some(refused) = refused {
-            println!("{refused}");
-        }
-        println!("reading through helper threads");
+        print(|out| {
+            if let Some(refused) = refused {
+                writeln!(out, "{refused}")?;
+            }
+            writeln!(out, "reading through helper threads")
+        })?;
         let set_up = |builder: ThreadPoolBuilder| builder.io(IoBackend::HelperThreads);
         Ok(Self { set_up, hash_file })
     }
 
     #[cfg(not(all(feature = "io", target_os = "linux", target_pointer_width = "64")))]
-    fn choose(_arguments: &Arguments) -> Result<Self, BuildError> {
+    #[expect(clippy::unnecessary_wraps, reason = "with pool_io it can fail")]
+    fn choose(_arguments: &Arguments) -> Result<Self, Box<dyn Error>> {
         Ok(Self::BLOCKING)
     }
 }
@@ -104,7 +111,7 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(arguments: &Arguments, root: &Path, tree: &Tree) -> Result<(), BuildError> {
+fn run(arguments: &Arguments, root: &Path, tree: &Tree) -> Result<(), Box<dyn Error>> {
     let reading = Reading::choose(arguments)?;
     let build = |threads| {
         let builder = ThreadPoolBuilder::new().num_threads(threads);
@@ -124,8 +131,17 @@ fn run(arguments: &Arguments, root: &Path, tree: &Tree) -> Result<(), BuildError
         .unreadable
         .extend(tree.unreadable.iter().cloned());
     let files = tree.files.len() as u64;
-    print_duplicates(root, files, tree.bytes(), &duplicates, arguments.groups);
-    times::print_times(&one, &all);
+    print(|out| {
+        print_duplicates(
+            out,
+            root,
+            files,
+            tree.bytes(),
+            &duplicates,
+            arguments.groups,
+        )?;
+        times::print_times(out, &one, &all)
+    })?;
     Ok(())
 }
 

@@ -1,6 +1,9 @@
 //! What the program prints about time.
 
-use std::time::Duration;
+use std::{
+    io::{self, Write},
+    time::Duration,
+};
 
 use comfy_table::{CellAlignment, Table};
 use dedup::print_table;
@@ -8,15 +11,15 @@ use dedup::print_table;
 use crate::Pass;
 
 /// Prints how long the passes took, and how the workers spent their time.
-pub(crate) fn print_times(one: &Pass, all: &Pass) {
+pub(crate) fn print_times(out: &mut impl Write, one: &Pass, all: &Pass) -> io::Result<()> {
     let workers = all.workers.len();
     let mut times = Table::new();
     times
         .add_row(["time on 1 worker", &duration(one.time)])
         .add_row([&format!("time on {workers} workers"), &duration(all.time)])
         .add_row(["speed-up", &speed_up(one.time, all.time)]);
-    println!();
-    print_table(times, [CellAlignment::Left, CellAlignment::Right]);
+    writeln!(out)?;
+    print_table(out, times, [CellAlignment::Left, CellAlignment::Right])?;
 
     let mut times = Table::new();
     times.set_header(["worker", "active", "idle", "asleep"]);
@@ -28,8 +31,8 @@ pub(crate) fn print_times(one: &Pass, all: &Pass) {
             duration(worker.asleep),
         ]);
     }
-    println!();
-    print_table(times, [CellAlignment::Right; 4]);
+    writeln!(out)?;
+    print_table(out, times, [CellAlignment::Right; 4])
 }
 
 /// The shortest pass that tells something: in a shorter one, a worker that wakes late or a page

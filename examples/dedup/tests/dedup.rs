@@ -3,7 +3,7 @@
 use std::{
     fs,
     path::Path,
-    process::{Command, Output},
+    process::{Command, Output, Stdio},
     sync::atomic::{AtomicU64, Ordering},
 };
 
@@ -110,6 +110,22 @@ fn the_program_reports() {
     for line in ["files 80", "duplicates 40 in 40 groups", "speed-up"] {
         assert!(report.contains(line), "{line:?} is not in:\n{report}");
     }
+}
+
+// As with `dedup | head -0`: it panicked.
+#[test]
+fn a_reader_that_wants_no_output_is_no_error() {
+    let directory = tempfile::tempdir().unwrap();
+    tree_of_files(directory.path(), 10);
+    let mut command = Command::new(env!("CARGO_BIN_EXE_dedup"));
+    command.arg(directory.path());
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut process = command.spawn().unwrap();
+    drop(process.stdout.take());
+    let output = process.wait_with_output().unwrap();
+    let message = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success(), "{message}");
+    assert_eq!(message, "");
 }
 
 #[test]
