@@ -3,6 +3,7 @@
 mod report;
 
 use std::{
+    io::{self, StdoutLock, Write as _},
     path::PathBuf,
     process::ExitCode,
     time::{Duration, Instant},
@@ -78,24 +79,37 @@ fn main() -> ExitCode {
     }
 }
 
-/// Returns whether there is a cycle in the end, or what is wrong with the input.
+/// Returns whether there is a cycle in the end, or what is wrong with the input or the output.
 fn run(arguments: &Arguments) -> Result<bool, String> {
     let graph = read(arguments)?;
     let (chosen, changes) = choose(arguments, &graph)?;
     let mut targets =
         Targets::new(graph, arguments.threads, arguments.work).map_err(|error| chain(&error))?;
 
-    report::print_graph(targets.graph());
+    let verbose = arguments.verbose;
+    print(|out| report::print_graph(out, targets.graph()))?;
     let mut last = update(&mut targets, &chosen);
-    report::print_update(&targets, &chosen, None, &last, arguments.verbose);
+    print(|out| report::print_update(out, &targets, &chosen, None, &last, verbose))?;
     for (text, change) in arguments.change.iter().zip(&changes) {
-        println!("\nchange {text}");
+        print(|out| writeln!(out, "\nchange {text}"))?;
         targets.apply(change);
         let next = update(&mut targets, &chosen);
-        report::print_update(&targets, &chosen, Some(&last), &next, arguments.verbose);
+        print(|out| report::print_update(out, &targets, &chosen, Some(&last), &next, verbose))?;
         last = next;
     }
     Ok(last.facts.iter().any(Result::is_err))
+}
+
+/// Calls a closure with the standard output. A reader that wants no more of it, such as `head`, is
+/// no error: the exit status is the same as with a reader of everything.
+fn print(closure: impl FnOnce(&mut StdoutLock<'_>) -> io::Result<()>) -> Result<(), String> {
+    let mut out = io::stdout().lock();
+    match closure(&mut out).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Err(format!("cannot print: {error}"))
+        }
+        _ => Ok(()),
+    }
 }
 
 fn read(arguments: &Arguments) -> Result<Graph, String> {

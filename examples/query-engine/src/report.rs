@@ -1,26 +1,30 @@
 //! What the program prints.
 
+use std::io::{self, Write};
+
 use comfy_table::{CellAlignment, Table, presets};
 use query_engine::{CycleError, Facts, Graph, Query, Target, Targets};
 
 use crate::Update;
 
-pub(crate) fn print_graph(graph: &Graph) {
+pub(crate) fn print_graph(out: &mut impl Write, graph: &Graph) -> io::Result<()> {
     let targets = graph.targets().len();
-    println!(
+    writeln!(
+        out,
         "{targets} targets, {} dependencies",
         graph.num_dependencies()
-    );
+    )
 }
 
 /// Prints the targets that are not as in an earlier update, and what it took.
 pub(crate) fn print_update(
+    out: &mut impl Write,
     targets: &Targets,
     chosen: &[Target],
     earlier: Option<&Update>,
     update: &Update,
     verbose: bool,
-) {
+) -> io::Result<()> {
     let mut table = Table::new();
     table.set_header(["target", "depth", "needs", "digest"]);
     let mut rows = 0;
@@ -31,37 +35,40 @@ pub(crate) fn print_update(
         }
     }
     if rows > 0 {
-        println!();
-        print_table(table);
+        writeln!(out)?;
+        print_table(out, table)?;
     }
     let cycles = targets.cycles();
     if !cycles.is_empty() {
-        println!();
+        writeln!(out)?;
         for cycle in &cycles {
-            println!("cycle: {}", targets.path(cycle));
+            writeln!(out, "cycle: {}", targets.path(cycle))?;
         }
     }
     let statistics = &update.statistics;
-    println!(
+    writeln!(
+        out,
         "\ncomputed {}, of which {} came out as before; reused {}",
         statistics.computed, statistics.unchanged, statistics.reused,
-    );
+    )?;
     if verbose {
-        println!(
+        writeln!(
+            out,
             "waited {}, computed twice {}; cycles met {}, by deadlock {}; false dependencies {}",
             statistics.waited,
             statistics.duplicated,
             statistics.met,
             statistics.deadlocks,
             statistics.false_dependencies,
-        );
-        println!("time {:.1?}", update.time);
+        )?;
+        writeln!(out, "time {:.1?}", update.time)?;
         if statistics.deadlocks + statistics.false_dependencies > 0
             && let Some(report) = targets.engine().last_deadlock()
         {
-            println!("\n{}", report.to_string().trim_end());
+            writeln!(out, "\n{}", report.to_string().trim_end())?;
         }
     }
+    Ok(())
 }
 
 fn row(graph: &Graph, target: Target, facts: &Result<Facts, CycleError<Query>>) -> [String; 4] {
@@ -89,7 +96,7 @@ fn row(graph: &Graph, target: Target, facts: &Result<Facts, CycleError<Query>>) 
 }
 
 /// Prints a table without lines.
-fn print_table(mut table: Table) {
+fn print_table(out: &mut impl Write, mut table: Table) -> io::Result<()> {
     table.load_style(presets::NOTHING).discover_columns();
     let alignments = [
         CellAlignment::Left,
@@ -100,5 +107,5 @@ fn print_table(mut table: Table) {
     for (column, alignment) in std::iter::zip(table.column_iter_mut(), alignments) {
         column.set_cell_alignment(alignment);
     }
-    println!("{}", table.trim_fmt());
+    writeln!(out, "{}", table.trim_fmt())
 }

@@ -4,7 +4,7 @@ use std::{
     collections::BTreeSet,
     fs,
     path::{Path, PathBuf},
-    process::{Command, Output},
+    process::{Command, Output, Stdio},
 };
 
 use query_engine::{Change, Facts, Graph, GraphError, LineError, Packages, Target, Targets};
@@ -173,6 +173,26 @@ fn program(arguments: &[&str]) -> Output {
         .args(arguments)
         .output()
         .unwrap()
+}
+
+// As with `query-engine … | head -0`: it panicked, and so did not say that there is a cycle.
+#[test]
+fn a_reader_that_wants_no_output_changes_no_status() {
+    for (graph, expected) in [("build.graph", 0), ("ring.graph", 1)] {
+        let graph = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("graphs")
+            .join(graph);
+        let mut command = Command::new(env!("CARGO_BIN_EXE_query-engine"));
+        command
+            .arg(graph)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        let mut process = command.spawn().unwrap();
+        drop(process.stdout.take());
+        let output = process.wait_with_output().unwrap();
+        let message = String::from_utf8(output.stderr).unwrap();
+        assert_eq!((output.status.code(), &*message), (Some(expected), ""));
+    }
 }
 
 fn stdout(output: &Output) -> &str {
