@@ -98,7 +98,7 @@ impl<S: System> SpinPool<S> {
     ///
     /// # Errors
     /// [`SpawnError`] with the closure if there is no room for it, or if the pool has ended. A
-    /// [`Task`] brings its own room.
+    /// [`Task`](crate::Task) brings its own room.
     ///
     /// # Examples
     /// ```
