@@ -37,8 +37,8 @@ mod tests;
 /// unsafe impl<P: Platform> Job for Ping<P> {
 ///     unsafe fn execute(this: *const ()) {
 ///         let this: *const Self = this.cast();
-///         // SAFETY: 1. the thread that waits keeps the job until then; 2. a job is run once; 3. it
-///         // is not a latch of a pool.
+///         // SAFETY: 1. the thread that waits keeps the job until then; 2. a job is run once; 3.
+///         // it is not a latch of a pool.
 ///         unsafe { BlockingLatch::set(&raw const (*this).done) };
 ///     }
 /// }

@@ -27,8 +27,8 @@ use crate::job::JobRef;
 /// #[derive(Default)]
 /// struct Locked(Mutex<VecDeque<JobRef>>);
 ///
-/// // SAFETY: 1. to 3. a job is pushed once and popped once, under the lock, and there are no nodes.
-/// // 4. No holder of the lock panics, unless memory is short, and then the process ends.
+/// // SAFETY: 1. to 3. a job is pushed once and popped once, under the lock, and there are no
+/// // nodes. 4. No holder of the lock panics; if memory is short, the process ends.
 /// unsafe impl JobQueue for Locked {
 ///     type Node = ();
 ///

@@ -1,5 +1,5 @@
-//! Counts the lines of all files below a directory. A file is a job: while it waits for a block, its
-//! worker counts the lines of other files.
+//! Counts the lines of all files below a directory. A file is a job: while it waits for a block,
+//! its worker counts the lines of other files.
 //!
 //! `cargo run --package pool-io --example line_counts [DIRECTORY]`
 
@@ -25,8 +25,8 @@ mod count {
         pub(crate) failures: AtomicU64,
     }
 
-    /// Builds a pool whose workers sleep in the kernel's rings, or one with helper threads where the
-    /// kernel allows no rings.
+    /// Builds a pool whose workers sleep in the kernel's rings, or one with helper threads where
+    /// the kernel allows no rings.
     pub(crate) fn build_pool() -> Result<ThreadPool, Box<dyn Error>> {
         let with = |backend| ThreadPoolBuilder::new().io(backend).build();
         Ok(with(IoBackend::Ring).or_else(|_| with(IoBackend::HelperThreads))?)

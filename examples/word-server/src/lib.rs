@@ -44,7 +44,8 @@ impl Server {
         })
     }
 
-    /// Accepts connections until that fails. If the future is dropped, all clients are disconnected.
+    /// Accepts connections until that fails. If the future is dropped, all clients are
+    /// disconnected.
     ///
     /// When there are too many clients, as when no more files can be open, the next one is accepted
     /// when another one has left.
