@@ -1,6 +1,16 @@
 //! `cargo xtask simulate`.
 
-use std::{error::Error, fs, path::PathBuf, process::ExitCode, sync::Mutex, thread, time::Instant};
+use std::{
+    error::Error,
+    fmt::Write as _,
+    fs,
+    io::{self, ErrorKind, Write},
+    path::PathBuf,
+    process::ExitCode,
+    sync::Mutex,
+    thread,
+    time::Instant,
+};
 
 use clap::{Parser, builder::PossibleValuesParser};
 use pool_core::IdlePolicy;
@@ -109,23 +119,25 @@ fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     let begin = Instant::now();
     let mut rows = simulate_all(settings, jobs(arguments))?;
     rows.sort_by_key(|row| (row.protocol, row.policy, row.workers));
-    println!("{}\n{COLUMNS}\n", table(&rows));
+    let mut text = format!("{}\n{COLUMNS}\n\n", table(&rows));
     for row in rows.iter().filter(|_| arguments.hot > 0) {
         for outcome in &row.outcomes {
-            println!(
+            writeln!(
+                text,
                 "{}, {}, {} workers, {}:",
                 row.protocol, row.policy, row.workers, outcome.workload
-            );
-            println!("{}", hot_lines(outcome, arguments.hot));
+            )?;
+            writeln!(text, "{}", hot_lines(outcome, arguments.hot))?;
         }
     }
-    print_bars(&costs, &rows);
+    write_bars(&mut text, &costs, &rows)?;
+    print(io::stdout(), &text)?;
     if let Some(file) = &arguments.markdown {
         fs::write(file, table(&rows)).map_err(|error| format!("{}: {error}", file.display()))?;
     }
     if let Some(directory) = &arguments.svg {
         for file in plot::draw(&rows, directory)? {
-            println!("{file}");
+            print(io::stdout(), &format!("{file}\n"))?;
         }
     }
     eprintln!("simulated in {:.1} s", begin.elapsed().as_secs_f64());
@@ -216,8 +228,17 @@ fn simulate_one(settings: Settings, job: &Job) -> Result<Report, SimulationError
     simulate(settings, job.workers, job.policy.1, &job.workloads)
 }
 
-/// Prints the goals for the largest pool of each protocol and policy.
-fn print_bars(costs: &CostModel, rows: &[Row]) {
+/// Prints a text. That no process reads it to its end is no error: the files are written all the
+/// same.
+fn print(mut output: impl Write, text: &str) -> io::Result<()> {
+    match output.write_all(text.as_bytes()) {
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+        result => result,
+    }
+}
+
+/// Writes the goals for the largest pool of each protocol and policy.
+fn write_bars(text: &mut String, costs: &CostModel, rows: &[Row]) -> std::fmt::Result {
     for group in
         rows.chunk_by(|one, next| (one.protocol, one.policy) == (next.protocol, next.policy))
     {
@@ -226,17 +247,19 @@ fn print_bars(costs: &CostModel, rows: &[Row]) {
             .iter()
             .filter(|row| row.workers < large.workers && row.workers >= 64);
         let smaller = fewer.map(|row| (row.workers, &row.outcomes[..])).next();
-        println!("{}, {}:", large.protocol, large.policy);
-        println!(
+        writeln!(text, "{}, {}:", large.protocol, large.policy)?;
+        writeln!(
+            text,
             "  {} workers: the ideal wake tree takes {:.1} us, and one change of one line by each of them {:.1} us",
             large.workers,
             microseconds(ideal_wake_tree(large.workers, costs)),
             microseconds(changes_of_one_line(large.workers, costs)),
-        );
+        )?;
         for bar in bars(costs, (large.workers, &large.outcomes), smaller) {
-            println!("  {bar}");
+            writeln!(text, "  {bar}")?;
         }
     }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -260,6 +283,25 @@ mod tests {
             let error = parse(&format!("simulate {bad}")).unwrap_err().to_string();
             assert!(error.contains("invalid value"), "{error}");
         }
+    }
+
+    /// Reproduces a bug: the program panicked when its reader had ended.
+    #[test]
+    fn an_output_without_a_reader_is_no_error() {
+        struct Fails(ErrorKind);
+
+        impl Write for Fails {
+            fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+                Err(self.0.into())
+            }
+
+            fn flush(&mut self) -> io::Result<()> {
+                Ok(())
+            }
+        }
+
+        assert!(print(Fails(ErrorKind::BrokenPipe), "text").is_ok());
+        assert!(print(Fails(ErrorKind::StorageFull), "text").is_err());
     }
 
     /// Reproduces a bug: a number of workers that is also that of the large pool was left out for
