@@ -19,6 +19,10 @@ pub(crate) struct Published {
 impl Published {
     /// Fetches a crate from cargo's registry, in a version that meets the requirement.
     pub(crate) fn fetch(name: &str, requirement: &str) -> Result<Self> {
+        ensure!(
+            is_name(name),
+            "`{name}` is not the name of a published crate"
+        );
         let scratch = target::directory("published").join(name);
         write_package(
             &scratch,
@@ -53,6 +57,13 @@ impl Published {
         fs::write(&manifest, text + "\n[workspace]\n")?;
         Ok(manifest)
     }
+}
+
+/// Whether a crate can have this name. It becomes a directory below ours, so that a path instead of
+/// a name would overwrite what is there.
+fn is_name(name: &str) -> bool {
+    let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
+    name.starts_with(|first: char| first.is_ascii_alphabetic()) && name.bytes().all(is_allowed)
 }
 
 /// Writes a package without code, a workspace of its own, whose manifest ends with these lines.
@@ -92,4 +103,36 @@ fn copy(from: &Path, to: &Path) -> Result<()> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Reproduces a bug: with the path of a project instead of a name, its manifest and its source
+    /// were overwritten.
+    #[test]
+    fn a_path_is_not_the_name_of_a_crate() {
+        let name = format!("xtask-published-{}", std::process::id());
+        let project = std::env::temp_dir().join(name);
+        fs::create_dir_all(&project).unwrap();
+        let manifest = project.join("Cargo.toml");
+        fs::write(&manifest, "# of a user").unwrap();
+        let path = project.to_str().unwrap();
+        let error = Published::fetch(path, "*").err().unwrap().to_string();
+        assert_eq!(
+            error,
+            format!("`{path}` is not the name of a published crate")
+        );
+        assert_eq!(fs::read_to_string(&manifest).unwrap(), "# of a user");
+        fs::remove_dir_all(&project).unwrap();
+        for name in ["", ".", "../..", "a b", "a/b", "7zip"] {
+            assert!(!is_name(name), "{name}");
+        }
+        assert!(
+            ["rayon-core", "st3", "Inflector", "fork_union"]
+                .into_iter()
+                .all(is_name)
+        );
+    }
 }
