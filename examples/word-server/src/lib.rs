@@ -35,12 +35,14 @@ pub struct Server {
 }
 
 impl Server {
-    /// Creates a server that counts on a pool, with a number of jobs in flight at most.
+    /// Creates a server that counts on a pool, with a number of jobs in flight at most. That is at
+    /// least one, and no more than a semaphore has permits.
     #[must_use]
     pub fn new(pool: ThreadPool, max_jobs: usize) -> Arc<Self> {
+        let permits = max_jobs.clamp(1, Semaphore::MAX_PERMITS);
         Arc::new(Self {
             pool,
-            permits: Arc::new(Semaphore::new(max_jobs)),
+            permits: Arc::new(Semaphore::new(permits)),
         })
     }
 

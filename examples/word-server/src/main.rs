@@ -33,7 +33,7 @@ fn main() -> ExitCode {
 
 fn run(options: &Options) -> Result<(), Box<dyn std::error::Error>> {
     let pool = ThreadPoolBuilder::new().num_threads(options.threads);
-    let server = Server::new(pool.build()?, options.max_jobs.max(1));
+    let server = Server::new(pool.build()?, options.max_jobs);
     // One thread is enough for tasks that only wait: the work is on the pool.
     let mut runtime = tokio::runtime::Builder::new_current_thread();
     runtime.enable_io().build()?.block_on(async {

@@ -86,6 +86,19 @@ fn many_clients_get_their_answers() {
     }
 }
 
+#[test]
+fn any_number_of_jobs_in_flight_can_be_asked_for() {
+    for runtime in runtimes() {
+        for max_jobs in [0, 1, usize::MAX] {
+            runtime.block_on(async {
+                let address = start(Server::new(pool(1), max_jobs)).await;
+                let mut client = TcpStream::connect(address).await.unwrap();
+                assert_eq!(ask(&mut client, "two words").await, 2);
+            });
+        }
+    }
+}
+
 /// A worker that is held until the test lets it go.
 fn hold(pool: &ThreadPool) -> mpsc::Sender<()> {
     let (begin, begun) = mpsc::channel();
