@@ -42,9 +42,9 @@ pub fn open(path: impl AsRef<Path>, options: &OpenOptions) -> Completion<std::io
 /// ```
 /// use pool_io::OpenOptions;
 ///
-/// let file = pool_io::open("Cargo.toml", &OpenOptions::new().read(true)).wait()?;
-/// let read = pool_io::read_at(&file, vec![0; 7], 1).wait()?;
-/// assert_eq!((read.bytes, &read.buffer[..]), (7, &b"package"[..]));
+/// let file = pool_io::open("README.md", &OpenOptions::new().read(true)).wait()?;
+/// let read = pool_io::read_at(&file, vec![0; 7], 2).wait()?;
+/// assert_eq!((read.bytes, &read.buffer[..]), (7, &b"pool-io"[..]));
 /// # Ok::<(), std::io::Error>(())
 /// ```
 pub fn read_at(file: &File, buffer: Vec<u8>, offset: u64) -> Completion<Transfer> {

@@ -37,11 +37,11 @@
 //!
 //! let pool = pool_std::ThreadPoolBuilder::new().num_threads(2).build()?;
 //! let text = pool.install(|| {
-//!     let file = pool_io::open("Cargo.toml", &OpenOptions::new().read(true)).wait()?;
+//!     let file = pool_io::open("README.md", &OpenOptions::new().read(true)).wait()?;
 //!     let transferred = pool_io::read_at(&file, vec![0; 9], 0).wait()?;
 //!     Ok::<_, std::io::Error>(transferred.buffer)
 //! })?;
-//! assert_eq!(text, b"[package]");
+//! assert_eq!(text, b"# pool-io");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!

@@ -17,8 +17,9 @@ const NOT_SHIPPED: [&str; 6] = [
     "xtask",
 ];
 
-/// Packages everything that ships, and builds the tarballs, in a workspace of their own where each
-/// finds the others. Returns the number of packages.
+/// Packages everything that ships, and builds the tarballs and runs the examples of their pages, in
+/// a workspace of their own where each finds the others. Returns the number of packages and
+/// examples.
 ///
 /// Cargo's own verification finds siblings in a registry that it keeps, and takes those of an
 /// earlier run for good.
@@ -53,13 +54,13 @@ pub(crate) fn check() -> Result<u64> {
     }
     ensure!(count > 0, "nothing ships");
     write_workspace(&sources)?;
-    Step::cargo(&["check", "--workspace"])
+    let examples = Step::cargo(&["test", "--doc", "--workspace"])
         .directory(&sources)
         // A fresh one: all files of all tarballs have one time, so cargo would see no change in
         // them.
         .env("CARGO_TARGET_DIR", directory.join("build"))
-        .run()?;
-    Ok(count)
+        .run_tests()?;
+    Ok(count + examples)
 }
 
 /// Returns what the page of a package in a registry would lack, if the package may be published.
