@@ -10,8 +10,11 @@ use crate::links;
 /// A fence, or an ordering of an access that orders something.
 static PLACES: LazyLock<Regex> = LazyLock::new(|| {
     let fence = r"(?<fence>\b(full_)?fence\((Ordering::\w+)?\))";
+    // The two sides of an `AsymmetricFence`.
+    let light = r"(?<light>\b(\w+::)+light\(\))";
+    let heavy = r"(?<heavy>\b(\w+::)+heavy\(\)|\(\w+\.heavy\)\(\))";
     let ordering = r"Ordering::(?<ordering>AcqRel|Acquire|Release|SeqCst)\b";
-    Regex::new(&format!("{fence}|{ordering}")).expect("it is one")
+    Regex::new(&format!("{fence}|{light}|{heavy}|{ordering}")).expect("it is one")
 });
 static FUNCTION: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"\bfn (?<name>\w+)").expect("it is one"));
@@ -115,10 +118,18 @@ impl Site {
 /// Returns what a place may be changed into: a fence is left out, an ordering is relaxed, and one
 /// that does two things does only one.
 fn changes(found: &regex::Captures<'_>) -> Vec<(Range<usize>, &'static str, &'static str)> {
-    if let Some(fence) = found.name("fence") {
-        return vec![(fence.range(), "no fence", "()")];
+    let fences = [
+        ("fence", "no fence", "()"),
+        ("light", "no light fence", "()"),
+        // As if there had been one.
+        ("heavy", "no heavy fence", "true"),
+    ];
+    for (group, what, replacement) in fences {
+        if let Some(fence) = found.name(group) {
+            return vec![(fence.range(), what, replacement)];
+        }
     }
-    let ordering = found.name("ordering").expect("it is one of the two");
+    let ordering = found.name("ordering").expect("it is one of these");
     let to: &[_] = match ordering.as_str() {
         "AcqRel" => &[
             ("AcqRel to Acquire", "Acquire"),
@@ -148,6 +159,42 @@ fn get(&self) {
     (self.0.load(Ordering::Acquire), self.1.load(Ordering::Acquire))
 }
 ";
+
+    /// Reproduces a bug: the fences of progress, which are asymmetric, were in no table.
+    #[test]
+    fn finds_both_sides_of_asymmetric_fences() {
+        let text = "\
+fn lead() {
+    D::Fence::light();
+    if !D::Fence::heavy() || !(fence.heavy)() {
+        return;
+    }
+}
+fn heavy() -> bool {
+    true
+}
+";
+        let sites = Site::all_of("core", "a.rs", text);
+        let names: Vec<_> = sites.iter().map(|site| &*site.name).collect();
+        let expected = [
+            "a.rs, lead, no light fence",
+            "a.rs, lead, no heavy fence",
+            "a.rs, lead, no heavy fence (2)",
+        ];
+        assert_eq!(names, expected);
+        let changed = sites[0].apply(text);
+        assert!(changed.contains("    ();\n"), "{changed}");
+        let changed = sites[1].apply(text);
+        assert!(
+            changed.contains("if !true || !(fence.heavy)()"),
+            "{changed}"
+        );
+        let changed = sites[2].apply(text);
+        assert!(
+            changed.contains("if !D::Fence::heavy() || !true {"),
+            "{changed}"
+        );
+    }
 
     #[test]
     fn finds_all_places_and_names_them() {
