@@ -37,6 +37,7 @@ pub(super) fn figures(page: &str) -> BTreeMap<String, String> {
         if let Ok(ratio) = row.ratio.parse::<f64>()
             && system == "rayon-core"
             && ratio > 0.0
+            && ratio.is_finite()
         {
             ratios.entry(group).or_default().push(ratio.ln());
         }
@@ -163,6 +164,15 @@ mod tests {
              | 1 | rayon-core | 10.0 ns | 9.9 | 12 | 0.20 |\n"
         );
         assert_eq!(tables.len(), 2);
+    }
+
+    /// Reproduces a bug: where rayon-core has none of what is counted, the mean was infinite. `bench`
+    /// leaves such a ratio out.
+    #[test]
+    fn a_ratio_to_nothing_is_not_in_the_mean() {
+        let row = "| | | rayon-core | 0.000 | count | 0.000 | 0.000 | 15 | inf |\n";
+        let page = PAGE.replacen("| tree |", &format!("{row}| tree |"), 1);
+        assert_eq!(figures(&page)["bench.join.mean"], "0.40");
     }
 
     #[test]
