@@ -166,8 +166,8 @@ mod tests {
         assert_eq!(tables.len(), 2);
     }
 
-    /// Reproduces a bug: where rayon-core has none of what is counted, the mean was infinite. `bench`
-    /// leaves such a ratio out.
+    /// Reproduces a bug: where rayon-core has none of what is counted, the mean was infinite.
+    /// `bench` leaves such a ratio out.
     #[test]
     fn a_ratio_to_nothing_is_not_in_the_mean() {
         let row = "| | | rayon-core | 0.000 | count | 0.000 | 0.000 | 15 | inf |\n";
