@@ -17,6 +17,13 @@ const NOT_SHIPPED: [&str; 6] = [
     "xtask",
 ];
 
+/// Packages whose documentation is that of the original. A macro of `drop-in-tests` gives them
+/// programs that must not compile.
+const WITHOUT_EXAMPLES: [&str; 2] = ["rayon-core", "rustc-rayon-core"];
+
+/// What some examples need.
+const FEATURES_OF_EXAMPLES: &str = "pool-spin/deadlock,pool-spin/host,sleep-core/testing";
+
 /// Packages everything that ships, and builds the tarballs and runs the examples of their pages, in
 /// a workspace of their own where each finds the others. Returns the number of packages and
 /// examples.
@@ -54,11 +61,17 @@ pub(crate) fn check() -> Result<u64> {
     }
     ensure!(count > 0, "nothing ships");
     write_workspace(&sources)?;
-    let examples = Step::cargo(&["test", "--doc", "--workspace"])
-        .directory(&sources)
-        // A fresh one: all files of all tarballs have one time, so cargo would see no change in
-        // them.
-        .env("CARGO_TARGET_DIR", directory.join("build"))
+    let cargo = |arguments: &[&str]| {
+        Step::cargo(arguments)
+            .directory(&sources)
+            // A fresh one: all files of all tarballs have one time, so cargo would see no change in
+            // them.
+            .env("CARGO_TARGET_DIR", directory.join("build"))
+    };
+    cargo(&["check", "--workspace"]).run()?;
+    let examples = cargo(&["test", "--doc", "--workspace"])
+        .args(["--features", FEATURES_OF_EXAMPLES])
+        .args(WITHOUT_EXAMPLES.map(|name| ["--exclude", name]).concat())
         .run_tests()?;
     Ok(count + examples)
 }
