@@ -1,7 +1,10 @@
 //! The files of a directory tree.
 
 use std::{
-    fmt, io,
+    collections::HashSet,
+    fmt,
+    fs::Metadata,
+    io,
     path::{Path, PathBuf},
     time::SystemTime,
 };
@@ -56,20 +59,27 @@ pub struct Tree {
 }
 
 impl Tree {
-    /// Reads the tree below `root`. Symbolic links are not followed.
+    /// Reads the tree below `root`. Symbolic links are not followed. A file with several names,
+    /// which are hard links, is taken under the first of them: its contents are stored once.
     ///
     /// # Errors
     /// If there is nothing at `root`, or it cannot be looked at.
     pub fn read(root: &Path) -> io::Result<Self> {
         root.metadata()?;
         let mut tree = Self::default();
-        for entry in WalkDir::new(root) {
+        let mut linked = HashSet::new();
+        for entry in WalkDir::new(root).sort_by_file_name() {
             let file = match entry.and_then(|entry| Ok((entry.metadata()?, entry))) {
-                Ok((metadata, entry)) if metadata.is_file() => File {
-                    path: entry.into_path(),
-                    size: metadata.len(),
-                    modified: metadata.modified().ok(),
-                },
+                Ok((metadata, entry)) if metadata.is_file() => {
+                    if identity(&metadata).is_some_and(|it| !linked.insert(it)) {
+                        continue;
+                    }
+                    File {
+                        path: entry.into_path(),
+                        size: metadata.len(),
+                        modified: metadata.modified().ok(),
+                    }
+                }
                 Ok(_) => continue,
                 Err(error) => {
                     tree.unreadable.push(Unreadable::new(&error, root));
@@ -87,6 +97,21 @@ impl Tree {
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.files.iter().map(|file| file.size).sum()
+    }
+}
+
+/// Returns the device and the number of a file that has several names, where the system tells.
+fn identity(metadata: &Metadata) -> Option<(u64, u64)> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt as _;
+
+        (metadata.nlink() > 1).then(|| (metadata.dev(), metadata.ino()))
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = metadata;
+        None
     }
 }
 

@@ -57,6 +57,20 @@ fn agrees_with_a_sequential_run() {
     }
 }
 
+/// The second name of a file is no copy that could be removed to save room.
+#[cfg(unix)]
+#[test]
+fn a_file_with_two_names_is_no_duplicate() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = |name| directory.path().join(name);
+    fs::write(path("b"), "text").unwrap();
+    fs::hard_link(path("b"), path("a")).unwrap();
+    let tree = Tree::read(directory.path()).unwrap();
+    let found = tree.files.iter().map(|file| &file.path);
+    assert!(found.eq([&path("a")]), "{tree:?}");
+    assert_eq!(tree.bytes(), 4);
+}
+
 // Around the length of a part, at the ends of subtrees, and where the last part is short.
 #[test]
 #[cfg(unix)]
