@@ -13,34 +13,19 @@ impl<P: Platform> WorkerThread<P> {
     /// Runs one job of this worker's own, if there is one, in an isolated job too: a thread that
     /// yields asks for it. Returns whether there is one.
     pub fn yield_local(&self) -> bool {
-        self.run_any(|| self.take_local_job().map(Found::own))
+        match self.isolation() {
+            Isolation::Anything => self.run_one(self.find_local()),
+            _ => self.run_any(|| self.find_local()),
+        }
     }
 
     /// Runs one job from anywhere in the pool, if there is one, in an isolated job too: a thread
     /// that yields asks for it. Returns whether there is one.
     pub fn yield_now(&self) -> bool {
-        self.run_any(|| {
-            let found = self.find_work();
-            if found.is_none() {
-                self.run_maintenance();
-            }
-            found
-        })
-    }
-
-    /// Runs the job that a search finds, whatever this worker may run while it waits.
-    fn run_any(&self, find: impl Fn() -> Option<Found>) -> bool {
-        if self.isolation() == Isolation::Anything {
-            return self.run_one(find());
+        match self.isolation() {
+            Isolation::Anything => self.run_one(self.find_or_maintain()),
+            _ => self.run_any(|| self.find_or_maintain()),
         }
-        // The newest job first, as in any other yield. The older ones are of outer waits.
-        let own = self.take_job_from(self.begin.get()).map(Found::own);
-        if own.is_some() {
-            return self.run_one(own);
-        }
-        let mut is_run = false;
-        self.borrow_isolated(|| is_run = self.run_one(find()));
-        is_run
     }
 
     /// Runs one job of this worker's own, for a thread that waits in a way of its own. In an
@@ -48,7 +33,7 @@ impl<P: Platform> WorkerThread<P> {
     /// its scopes, or that this worker alone may run. Returns whether there is one.
     pub fn help_local(&self) -> bool {
         match self.isolation() {
-            Isolation::Anything => self.yield_local(),
+            Isolation::Anything => self.run_one(self.find_local()),
             isolation => self.help_isolated(isolation),
         }
     }
@@ -57,9 +42,33 @@ impl<P: Platform> WorkerThread<P> {
     /// isolated job, as [`help_local`](Self::help_local). Returns whether there is one.
     pub fn help(&self) -> bool {
         match self.isolation() {
-            Isolation::Anything => self.yield_now(),
+            Isolation::Anything => self.run_one(self.find_or_maintain()),
             isolation => self.help_isolated(isolation),
         }
+    }
+
+    fn find_local(&self) -> Option<Found> {
+        self.take_local_job().map(Found::own)
+    }
+
+    fn find_or_maintain(&self) -> Option<Found> {
+        let found = self.find_work();
+        if found.is_none() {
+            self.run_maintenance();
+        }
+        found
+    }
+
+    /// Runs the job that a search finds, although this worker may not run any job while it waits.
+    fn run_any(&self, find: impl Fn() -> Option<Found>) -> bool {
+        // The newest job first, as in any other yield. The older ones are of outer waits.
+        let own = self.take_job_from(self.begin.get()).map(Found::own);
+        if own.is_some() {
+            return self.run_one(own);
+        }
+        let mut is_run = false;
+        self.borrow_isolated(|| is_run = self.run_one(find()));
+        is_run
     }
 
     fn help_isolated(&self, isolation: Isolation) -> bool {

@@ -124,10 +124,12 @@ impl<'scope, T> ScopedJoinHandle<'scope, T> {
     /// ```
     pub fn join(mut self) -> Result<T, JoinError> {
         self.help();
-        if let Some(worker) = self.isolated_worker() {
-            self.task().await_here(worker.registry());
+        if !self.is_finished() {
+            if let Some(worker) = self.isolated_worker() {
+                self.task().await_here(worker.registry());
+            }
+            self.wait();
         }
-        self.wait();
         self.take()
     }
 

@@ -5,46 +5,66 @@ use std::cell::Cell;
 use crate::system::{self, Stack};
 
 /// Whether this thread has used more than half of its stack. False where that is
-/// [unknown](of_this_thread).
+/// [unknown](Stack::left_at).
+#[inline]
 pub(super) fn is_half_used() -> bool {
-    of_this_thread().is_some_and(|stack| stack.left().is_some_and(|left| left < stack.size / 2))
+    let stack = of_this_thread();
+    stack.left() < stack.size / 2
 }
 
 /// Whether this thread has so many bytes of stack left. True where that is
-/// [unknown](of_this_thread).
+/// [unknown](Stack::left_at).
 pub(super) fn has_left(bytes: usize) -> bool {
-    of_this_thread().is_none_or(|stack| stack.left().is_none_or(|left| left >= bytes))
+    let stack = of_this_thread();
+    let left = stack.left();
+    left >= stack.size || left >= bytes
 }
 
 impl Stack {
-    /// Returns how many bytes this thread has left, unless it runs on a stack that the program has
-    /// made: that of a coroutine, or one that grows in pieces. Where such a stack ends is unknown.
+    /// The system has no function that tells it, or none that this crate knows.
+    const UNKNOWN: Self = Self { lowest: 0, size: 0 };
+    /// The system was not asked yet.
+    const NOT_ASKED: Self = Self {
+        size: usize::MAX,
+        ..Self::UNKNOWN
+    };
+
+    /// Returns how many bytes this thread has left, see [`left_at`](Self::left_at).
     #[inline]
-    fn left(self) -> Option<usize> {
+    fn left(self) -> usize {
         let here = 0_u8;
         self.left_at(std::ptr::from_ref(&here).addr())
     }
 
+    /// Returns how many bytes lie below an address of this stack.
+    ///
+    /// At least the size means that this is unknown: the stack is, or the address is on another
+    /// one, which the program has made, as that of a coroutine, or which grows in pieces.
     #[inline]
-    fn left_at(self, address: usize) -> Option<usize> {
-        let left = address.checked_sub(self.lowest);
-        left.filter(|&left| left < self.size)
+    fn left_at(self, address: usize) -> usize {
+        address.wrapping_sub(self.lowest)
     }
 }
 
-/// Returns the stack of this thread. None if the system has no function for that, or none that this
-/// crate knows.
-fn of_this_thread() -> Option<Stack> {
+/// Returns the stack of this thread.
+#[inline]
+fn of_this_thread() -> Stack {
     thread_local! {
-        /// Unless the system was not asked yet.
-        static STACK: Cell<Option<Option<Stack>>> = const { Cell::new(None) };
+        static STACK: Cell<Stack> = const { Cell::new(Stack::NOT_ASKED) };
     }
 
-    STACK.get().unwrap_or_else(|| {
-        let stack = system::stack_of_this_thread();
-        STACK.set(Some(stack));
+    #[cold]
+    fn ask() -> Stack {
+        let stack = system::stack_of_this_thread().unwrap_or(Stack::UNKNOWN);
+        STACK.set(stack);
         stack
-    })
+    }
+
+    let stack = STACK.get();
+    if stack.size == Stack::NOT_ASKED.size {
+        return ask();
+    }
+    stack
 }
 
 #[cfg(all(
@@ -87,8 +107,10 @@ mod tests {
             lowest: 0x1000,
             size: 0x100,
         };
-        let left = [0xfff, 0x1000, 0x10ff, 0x1100].map(|address| stack.left_at(address));
-        assert_eq!(left, [None, Some(0), Some(0xff), None]);
+        let is_known = |address| stack.left_at(address) < stack.size;
+        let known = [0xfff, 0x1000, 0x10ff, 0x1100].map(is_known);
+        assert_eq!(known, [false, true, true, false]);
+        assert_eq!(stack.left_at(0x10ff), 0xff);
     }
 
     #[test]
