@@ -1,5 +1,5 @@
-//! The number of instructions of a join and of a spawn, counted by valgrind: the same in every run,
-//! whatever else the machine does.
+//! The number of instructions of a join, of a spawn and of a handle, counted by valgrind: the same
+//! in every run, whatever else the machine does.
 
 use std::{collections::BTreeMap, path::Path};
 
@@ -11,6 +11,8 @@ use crate::{command::Step, debian, figures};
 const SYSTEMS: [&str; 3] = ["ours", "rayon-core", "sequential"];
 /// The same program with spawned jobs.
 const SPAWNING: [&str; 2] = ["ours-spawn", "rayon-core-spawn"];
+/// And with jobs that have handles, which are joined.
+const WITH_HANDLES: [&str; 2] = ["handle", "future"];
 /// The larger run less the smaller one is joins alone, without start and end, which differ from run
 /// to run by some thousand instructions.
 const SMALL: u32 = 15;
@@ -30,6 +32,13 @@ pub(super) fn run(keep: bool) -> Result<()> {
     for system in SPAWNING {
         let (name, _) = system.rsplit_once('-').expect("the names end so");
         counts.insert(format!("spawn.{name}"), each(&program, system)?);
+    }
+    println!(
+        "\nfor a job, or a future, that is spawned with a handle, and joined by the same worker"
+    );
+    let program = PROGRAMS[0].build_binary("handles")?;
+    for kind in WITH_HANDLES {
+        counts.insert(format!("{kind}.ours"), each(&program, kind)?);
     }
     if keep {
         figures::keep_counts(&counts)?;
