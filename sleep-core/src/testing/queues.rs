@@ -25,7 +25,21 @@ impl<'a> Queue<'a> {
         }
     }
 
-    /// Says that one worker alone takes from this queue.
+    /// Says that one worker alone takes from this queue, such as tasks that are bound to a core.
+    ///
+    /// # Examples
+    /// ```
+    /// use sleep_core::testing::{Queue, check_queues};
+    /// use std::cell::Cell;
+    ///
+    /// let bound = [const { Cell::new(0_u32) }; 2];
+    /// let put = || bound[1].set(bound[1].get() + 1);
+    /// let take = || bound[1].replace(bound[1].get().saturating_sub(1)) > 0;
+    ///
+    /// check_queues(2, |worker| bound[worker.get()].get() > 0, &[
+    ///     Queue::new("bound to 1", &put, &take).of_worker(1),
+    /// ]);
+    /// ```
     #[must_use]
     pub const fn of_worker(mut self, worker: usize) -> Self {
         self.worker = Some(worker);
