@@ -88,6 +88,10 @@ fn follow(link: &Link, from: &Path, pages: &Pages) -> Result<(), &'static str> {
     }
     match (&link.anchor, pages.get(&target)) {
         (Some(anchor), Some(page)) if !page.anchors.contains(anchor) => Err("no such heading"),
+        // The link leads to the first one, which is seldom the one that is meant.
+        (Some(anchor), Some(page)) if page.ambiguous.contains(anchor) => {
+            Err("several headings have this text")
+        }
         // Lines of source files are not checked.
         _ => Ok(()),
     }
@@ -133,7 +137,10 @@ mod tests {
         let source = directory.join("src");
         let pages = BTreeMap::from([
             (source.join("main.rs"), Page::parse("# One two\n")),
-            (directory.join("Cargo.toml"), Page::parse("# Three\n")),
+            (
+                directory.join("Cargo.toml"),
+                Page::parse("# Three\n# Two\n# Two\n"),
+            ),
         ]);
         let check = |target: &str| {
             let link = Link::parse(target).unwrap();
@@ -143,6 +150,11 @@ mod tests {
         assert_eq!(check("#three"), Err("no such heading"));
         assert_eq!(check("../Cargo.toml#three"), Ok(()));
         assert_eq!(check("../Cargo.toml#one-two"), Err("no such heading"));
+        assert_eq!(
+            check("../Cargo.toml#two"),
+            Err("several headings have this text")
+        );
+        assert_eq!(check("../Cargo.toml#two-1"), Ok(()));
         assert_eq!(check("./bench.rs#L1"), Ok(()));
         assert_eq!(check("no/such/file.rs"), Err("no such file"));
     }

@@ -21,6 +21,8 @@ pub(super) struct Page {
     pub(super) links: Vec<Link>,
     /// The names that a link may have behind `#`.
     pub(super) anchors: HashSet<String>,
+    /// The anchors whose heading has the same text as another one.
+    pub(super) ambiguous: HashSet<String>,
 }
 
 /// A link that can be followed without the network.
@@ -142,6 +144,8 @@ impl Page {
                 _ => {}
             }
         }
+        let repeated = slugs.uses.into_iter().filter(|(_, uses)| *uses > 1);
+        page.ambiguous = repeated.map(|(slug, _)| slug).collect();
         page
     }
 }
@@ -228,5 +232,6 @@ mod tests {
             anchors,
             ["a-join-and-more", "cost", "cost-1", "here", "setext"]
         );
+        assert_eq!(page.ambiguous, HashSet::from(["cost".to_owned()]));
     }
 }
