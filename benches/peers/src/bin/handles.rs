@@ -1,6 +1,6 @@
-//! Recursive fib with a job at every level that has a handle, which is joined, on the calling thread
-//! alone. A program of its own: what code stands beside the joins and spawns of `joins` changes how
-//! they are compiled.
+//! Recursive fib with a job at every level that has a handle, which is joined, on the calling
+//! thread alone. A program of its own: what code stands beside the joins and spawns of `joins`
+//! changes how they are compiled.
 //!
 //! ```sh
 //! handles handle|future N
