@@ -173,8 +173,7 @@ impl<'p, D: Domain> ManagedThread<'p, D> {
 ///
 /// # Examples
 /// ```
-/// use progress_core::{Participant, Progress};
-/// use sleep_core::Parker;
+/// use progress_core::{Parker, Participant, Progress};
 /// struct Core;
 /// impl Parker for Core {
 ///     fn park(&self) {}
@@ -292,8 +291,7 @@ impl<D: Domain> fmt::Debug for Active<'_, '_, D> {
 ///
 /// # Examples
 /// ```
-/// use progress_core::{Participant, Progress};
-/// use sleep_core::Parker;
+/// use progress_core::{Parker, Participant, Progress};
 /// struct Core;
 /// impl Parker for Core {
 ///     fn park(&self) {}

@@ -55,8 +55,7 @@ impl<D: Domain> Progress<D> {
 ///
 /// # Examples
 /// ```
-/// use progress_core::{Participant, Progress};
-/// use sleep_core::Parker;
+/// use progress_core::{Parker, Participant, Progress};
 /// struct Core;
 /// impl Parker for Core {
 ///     fn park(&self) {}

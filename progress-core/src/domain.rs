@@ -15,8 +15,7 @@ use crate::{AsymmetricFence, FullFences, Participant};
 ///
 /// # Examples
 /// ```
-/// use progress_core::{Domain, FullFences, Participant, Progress};
-/// use sleep_core::Parker;
+/// use progress_core::{Domain, FullFences, Parker, Participant, Progress};
 /// struct Core;
 /// impl Parker for Core {
 ///     fn park(&self) {}

@@ -13,8 +13,7 @@ use crate::{Active, Delay, Domain, Pinned, Reading};
 ///
 /// # Examples
 /// ```
-/// use progress_core::{Guard, Participant, Progress};
-/// use sleep_core::Parker;
+/// use progress_core::{Guard, Parker, Participant, Progress};
 /// struct Core;
 /// impl Parker for Core {
 ///     fn park(&self) {}

@@ -42,6 +42,8 @@ pub use progress::Progress;
 pub use reader::{Reader, Reading};
 #[cfg(feature = "alloc")]
 pub use reclaimable::Reclaimable;
+/// How a managed thread waits: the type of an instance names a parker.
+pub use sleep_core::Parker;
 pub use sleep_primitives::{AsymmetricFence, FullFences};
 
 #[cfg(test)]

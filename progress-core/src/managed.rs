@@ -18,8 +18,7 @@ use crate::{
 ///
 /// # Examples
 /// ```
-/// use progress_core::{Participant, Progress};
-/// use sleep_core::Parker;
+/// use progress_core::{Parker, Participant, Progress};
 /// struct Core;
 /// impl Parker for Core {
 ///     fn park(&self) {}
@@ -98,8 +97,7 @@ impl<D: Domain> Progress<D> {
 ///
 /// # Examples
 /// ```
-/// use progress_core::{Participant, Progress};
-/// use sleep_core::Parker;
+/// use progress_core::{Parker, Participant, Progress};
 /// struct Core;
 /// impl Parker for Core {
 ///     fn park(&self) {}

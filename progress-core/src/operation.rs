@@ -21,8 +21,7 @@ use crate::queue::Queue;
 ///
 /// # Examples
 /// ```
-/// use progress_core::{Operation, Participant, Progress};
-/// use sleep_core::Parker;
+/// use progress_core::{Operation, Parker, Participant, Progress};
 /// struct Core;
 /// impl Parker for Core {
 ///     fn park(&self) {}
@@ -139,8 +138,7 @@ impl<F> fmt::Debug for Operation<F> {
 ///
 /// # Examples
 /// ```
-/// use progress_core::{Operation, Participant, Progress};
-/// use sleep_core::Parker;
+/// use progress_core::{Operation, Parker, Participant, Progress};
 /// struct Core;
 /// impl Parker for Core {
 ///     fn park(&self) {}
@@ -197,8 +195,7 @@ pub(crate) fn run(operation: NonNull<Header>) {
 ///
 /// # Examples
 /// ```
-/// use progress_core::{Operation, Operations, Participant, Progress};
-/// use sleep_core::Parker;
+/// use progress_core::{Operation, Operations, Parker, Participant, Progress};
 /// struct Core;
 /// impl Parker for Core {
 ///     fn park(&self) {}
@@ -263,8 +260,7 @@ impl fmt::Debug for Operations {
 ///
 /// # Examples
 /// ```
-/// use progress_core::{Participant, Progress};
-/// use sleep_core::Parker;
+/// use progress_core::{Parker, Participant, Progress};
 /// struct Core;
 /// impl Parker for Core {
 ///     fn park(&self) {}

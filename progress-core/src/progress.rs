@@ -22,8 +22,7 @@ use crate::{
 ///
 /// # Examples
 /// ```
-/// use progress_core::{Participant, Progress};
-/// use sleep_core::Parker;
+/// use progress_core::{Parker, Participant, Progress};
 /// struct Core;
 /// impl Parker for Core {
 ///     fn park(&self) {}
@@ -49,8 +48,7 @@ use crate::{
 ///
 /// The participants may be stored elsewhere:
 /// ```
-/// use progress_core::{Participant, Progress};
-/// use sleep_core::Parker;
+/// use progress_core::{Parker, Participant, Progress};
 /// struct Core;
 /// impl Parker for Core {
 ///     fn park(&self) {}
@@ -66,8 +64,7 @@ use crate::{
 /// participants each time, so that the leader does not look at those of threads that read. See
 /// [`ParticipantStorage`](crate::ParticipantStorage).
 /// ```compile_fail,E0277
-/// use progress_core::{Participant, Progress};
-/// use sleep_core::Parker;
+/// use progress_core::{Parker, Participant, Progress};
 /// struct Core;
 /// impl Parker for Core {
 ///     fn park(&self) {}
@@ -86,8 +83,7 @@ use crate::{
 /// Nor can two instances share participants. The leader of one would mistake values of the other
 /// for its own:
 /// ```compile_fail,E0277
-/// use progress_core::{Participant, Progress};
-/// use sleep_core::Parker;
+/// use progress_core::{Parker, Participant, Progress};
 /// struct Core;
 /// impl Parker for Core {
 ///     fn park(&self) {}

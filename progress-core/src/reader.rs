@@ -34,8 +34,7 @@ impl<D: Domain> Progress<D> {
 ///
 /// # Examples
 /// ```
-/// use progress_core::{Participant, Progress};
-/// use sleep_core::Parker;
+/// use progress_core::{Parker, Participant, Progress};
 /// struct Core;
 /// impl Parker for Core {
 ///     fn park(&self) {}
@@ -108,8 +107,7 @@ impl<D: Domain> fmt::Debug for Reader<'_, D> {
 ///
 /// # Examples
 /// ```
-/// use progress_core::{Participant, Progress};
-/// use sleep_core::Parker;
+/// use progress_core::{Parker, Participant, Progress};
 /// struct Core;
 /// impl Parker for Core {
 ///     fn park(&self) {}

@@ -22,8 +22,7 @@ use crate::{
 /// # Examples
 /// ```
 /// use std::sync::atomic::{AtomicPtr, Ordering};
-/// use progress_core::{Participant, Progress, Reclaimable};
-/// use sleep_core::Parker;
+/// use progress_core::{Parker, Participant, Progress, Reclaimable};
 /// struct Core;
 /// impl Parker for Core {
 ///     fn park(&self) {}

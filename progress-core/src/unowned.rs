@@ -175,7 +175,7 @@ impl<D: Domain> Progress<D> {
     /// ```
     /// use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
     /// use progress_core::{Participant, Operation, Progress};
-    /// # use sleep_core::Parker;
+    /// # use progress_core::Parker;
     /// # struct Core;
     /// # impl Parker for Core {
     /// #     fn park(&self) {}
@@ -205,7 +205,7 @@ impl<D: Domain> Progress<D> {
     /// ```
     /// use std::sync::Arc;
     /// use progress_core::{Participant, Progress};
-    /// # use sleep_core::Parker;
+    /// # use progress_core::Parker;
     /// # struct Core;
     /// # impl Parker for Core {
     /// #     fn park(&self) {}
@@ -237,7 +237,7 @@ impl<D: Domain> Progress<D> {
     /// ```
     /// use std::{sync::mpsc, thread};
     /// use progress_core::{Participant, Operation, Progress};
-    /// # use sleep_core::Parker;
+    /// # use progress_core::Parker;
     /// # struct Core;
     /// # impl Parker for Core {
     /// #     fn park(&self) {}

@@ -55,8 +55,7 @@ impl<D: Domain> ManagedThread<'_, D> {
     /// # Examples
     /// ```
     /// use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
-    /// use progress_core::{Participant, Progress};
-    /// use sleep_core::Parker;
+    /// use progress_core::{Parker, Participant, Progress};
     ///
     /// struct Flag(AtomicBool);
     /// impl Parker for Flag {
@@ -198,8 +197,7 @@ impl<D: Domain> Progress<D> {
     /// # Examples
     /// ```
     /// use std::thread::{self, Thread};
-    /// use progress_core::{Participant, Progress};
-    /// use sleep_core::Parker;
+    /// use progress_core::{Parker, Participant, Progress};
     /// # struct Core;
     /// # impl Parker for Core {
     /// #     fn park(&self) {}
@@ -225,8 +223,7 @@ impl<D: Domain> Progress<D> {
     /// Another thread unparks the parker, so it must be shared:
     /// ```compile_fail,E0277
     /// use std::cell::Cell;
-    /// use progress_core::{Participant, Progress};
-    /// use sleep_core::Parker;
+    /// use progress_core::{Parker, Participant, Progress};
     /// # struct Core;
     /// # impl Parker for Core {
     /// #     fn park(&self) {}
