@@ -16,14 +16,14 @@ const CORES: usize = 3;
 const WIDTH: usize = 64;
 const HEIGHT: usize = 32;
 
-type System = Cores<Host, CORES, 64>;
+type Chip = Cores<Host, CORES, 64>;
 
-static POOL: SpinPool<System> = SpinPool::new();
+static POOL: SpinPool<Chip> = SpinPool::new();
 /// What a device has received and no core has seen.
 static RECEIVED: AtomicU32 = AtomicU32::new(0);
 static SEEN: AtomicU32 = AtomicU32::new(0);
 /// A task has room of its own, so that a handler needs none.
-static RECEIVE: Task<System> = Task::new(|_core| {
+static RECEIVE: Task<Chip> = Task::new(|_core| {
     let packets = RECEIVED.swap(0, Ordering::Relaxed);
     SEEN.fetch_add(packets, Ordering::Relaxed);
 });
@@ -36,7 +36,7 @@ fn interrupt() {
 }
 
 /// Renders rows of the Mandelbrot set, half of them on another core.
-fn render(core: Worker<System>, first: usize, image: &mut [[u8; WIDTH]]) {
+fn render(core: Worker<Chip>, first: usize, image: &mut [[u8; WIDTH]]) {
     if let [row] = image {
         for (column, pixel) in row.iter_mut().enumerate() {
             *pixel = brightness(column, first);

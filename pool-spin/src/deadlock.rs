@@ -54,10 +54,10 @@
 //! };
 //!
 //! // On a board: `InterruptLock<arch::Aarch64>`, for instance, instead of `HostLock`.
-//! type System = DetectingCores<Host, HostLock, 2, 64>;
+//! type Chip = DetectingCores<Host, HostLock, 2, 64>;
 //!
-//! static POOL: SpinPool<System> = SpinPool::with_deadlock_handler(report_deadlock);
-//! static DISK: Completion<System> = Completion::new(&POOL);
+//! static POOL: SpinPool<Chip> = SpinPool::with_deadlock_handler(report_deadlock);
+//! static DISK: Completion<Chip> = Completion::new(&POOL);
 //!
 //! fn report_deadlock(report: &Report<'_>) {
 //!     println!("{report}");

@@ -9,10 +9,10 @@
 //! ```
 //! use pool_spin::{Cores, SpinPool, Worker, host::{self, Host}};
 //!
-//! type System = Cores<Host, 2, 64>;
-//! static POOL: SpinPool<System> = SpinPool::new();
+//! type Chip = Cores<Host, 2, 64>;
+//! static POOL: SpinPool<Chip> = SpinPool::new();
 //!
-//! fn sum(core: Worker<System>, values: &[u32]) -> u32 {
+//! fn sum(core: Worker<Chip>, values: &[u32]) -> u32 {
 //!     if values.len() <= 64 {
 //!         return values.iter().sum();
 //!     }

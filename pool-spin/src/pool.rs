@@ -66,10 +66,10 @@ use crate::machine::{CoreParker as _, Machine};
 /// ```
 /// use pool_spin::{Cores, SpinPool, Worker, host::{self, Host}};
 ///
-/// type System = Cores<Host, 2, 64>;
-/// static POOL: SpinPool<System> = SpinPool::new();
+/// type Chip = Cores<Host, 2, 64>;
+/// static POOL: SpinPool<Chip> = SpinPool::new();
 ///
-/// fn fib(core: Worker<System>, n: u32) -> u32 {
+/// fn fib(core: Worker<Chip>, n: u32) -> u32 {
 ///     if n < 2 {
 ///         return n;
 ///     }

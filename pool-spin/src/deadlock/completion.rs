@@ -27,9 +27,9 @@ use crate::{
 ///     host::{Host, HostLock},
 /// };
 ///
-/// type System = DetectingCores<Host, HostLock, 1, 16>;
-/// static POOL: SpinPool<System> = SpinPool::with_deadlock_handler(|report| panic!("{report}"));
-/// static TIMER: Completion<System> = Completion::new(&POOL);
+/// type Chip = DetectingCores<Host, HostLock, 1, 16>;
+/// static POOL: SpinPool<Chip> = SpinPool::with_deadlock_handler(|report| panic!("{report}"));
+/// static TIMER: Completion<Chip> = Completion::new(&POOL);
 ///
 /// TIMER.complete(); // in an interrupt handler
 /// POOL.run_with(0, |core| core.wait_for(&TIMER).unwrap())?; // returns at once

@@ -26,12 +26,9 @@ use crate::{
 /// [`Scope`](crate::Scope) and [`Task`](crate::Task): a machine and the size of a pool.
 ///
 /// [`Cores`] is the only implementation; `DetectingCores`, of the feature `deadlock`, is a name for
-/// some of its types. A program names it once, with a type alias. The examples call the alias
-/// `System` as well, which hides this trait: import the alias by its name where `use pool_spin::*`
-/// is in scope, and write `pool_spin::System` for the trait.
-///
-/// Functions that work for pools of any size take `S: System`. Other crates cannot implement it,
-/// because they cannot name what the platform keeps with the pool.
+/// some of its types. A program names it once, with a type alias. Functions that work for pools of
+/// any size take `S: System`. Other crates cannot implement it, because they cannot name what the
+/// platform keeps with the pool.
 ///
 /// # Examples
 /// ```

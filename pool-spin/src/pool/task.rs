@@ -17,9 +17,9 @@ use crate::primitive::{AtomicBool, Ordering};
 /// ```
 /// use pool_spin::{Cores, SpinPool, Task, host::Host};
 ///
-/// type System = Cores<Host, 1, 64>;
-/// static POOL: SpinPool<System> = SpinPool::new();
-/// static RECEIVE: Task<System> = Task::new(|worker| {
+/// type Chip = Cores<Host, 1, 64>;
+/// static POOL: SpinPool<Chip> = SpinPool::new();
+/// static RECEIVE: Task<Chip> = Task::new(|worker| {
 ///     // ... takes a packet out of the device, and perhaps joins ...
 ///     worker.spawn(|_| { /* ... */ });
 /// });

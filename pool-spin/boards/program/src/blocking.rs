@@ -27,11 +27,11 @@ const ROUNDS: usize = 50;
 const ALL_BLOCKED_ROUNDS: usize = 10;
 
 type Lock<B> = InterruptLock<<B as Board>::Interrupts>;
-type System<B, const CORES: usize> = DetectingCores<B, Lock<B>, CORES, JOBS>;
-type Worker<'w, B, const CORES: usize> = pool_spin::Worker<'w, System<B, CORES>>;
+type Chip<B, const CORES: usize> = DetectingCores<B, Lock<B>, CORES, JOBS>;
+type Worker<'w, B, const CORES: usize> = pool_spin::Worker<'w, Chip<B, CORES>>;
 
 /// A board's pool that detects deadlocks.
-pub type DetectingPool<B, const CORES: usize> = SpinPool<System<B, CORES>>;
+pub type DetectingPool<B, const CORES: usize> = SpinPool<Chip<B, CORES>>;
 
 /// Creates a board's pool that detects deadlocks.
 #[must_use]
@@ -43,7 +43,7 @@ pub const fn detecting_pool<B: Board, const CORES: usize>() -> DetectingPool<B, 
 pub struct Blocking<B: Board, const CORES: usize> {
     pool: &'static DetectingPool<B, CORES>,
     /// What the core that boots waits for.
-    timer: Completion<System<B, CORES>>,
+    timer: Completion<Chip<B, CORES>>,
     /// Whether the timer's interrupt has come.
     has_come: AtomicBool,
     /// The number of reports.

@@ -32,8 +32,8 @@ use pool_spin::{Cores, SpinPool};
 pub const JOBS: usize = 64;
 
 /// The type parameter of most pools.
-type System<B, const CORES: usize> = Cores<B, CORES, JOBS, protocol::Sleep<B, CORES>>;
+type Chip<B, const CORES: usize> = Cores<B, CORES, JOBS, protocol::Sleep<B, CORES>>;
 /// The pool of most tests.
-pub type Pool<B, const CORES: usize> = SpinPool<System<B, CORES>>;
+pub type Pool<B, const CORES: usize> = SpinPool<Chip<B, CORES>>;
 /// A worker of a board's pool.
-type Worker<'w, B, const CORES: usize> = pool_spin::Worker<'w, System<B, CORES>>;
+type Worker<'w, B, const CORES: usize> = pool_spin::Worker<'w, Chip<B, CORES>>;

@@ -88,13 +88,13 @@ unsafe impl CoreNumber for OneCore {
 }
 
 /// Two workers, with room for 16 jobs each.
-pub type System = Cores<OneCore, 2, 16>;
+pub type Chip = Cores<OneCore, 2, 16>;
 
 /// The pool that is measured.
-pub type Pool = SpinPool<System>;
+pub type Pool = SpinPool<Chip>;
 
 /// Computes a Fibonacci number with a join at every level.
-pub fn fib(worker: Worker<'_, System>, n: u32) -> u32 {
+pub fn fib(worker: Worker<'_, Chip>, n: u32) -> u32 {
     if n < 2 {
         return n;
     }

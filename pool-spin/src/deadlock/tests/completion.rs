@@ -172,9 +172,9 @@ unsafe impl RawMutex for LazyLock {
 
 #[test]
 fn a_parker_that_returns_early_ends_no_wait() {
-    type System = DetectingCores<Hasty, LazyLock, 1, 16>;
-    static POOL: SpinPool<System> = SpinPool::with_deadlock_handler(|_| ());
-    static EVENT: Completion<System> = Completion::new(&POOL);
+    type Chip = DetectingCores<Hasty, LazyLock, 1, 16>;
+    static POOL: SpinPool<Chip> = SpinPool::with_deadlock_handler(|_| ());
+    static EVENT: Completion<Chip> = Completion::new(&POOL);
     static ROUNDS: AtomicUsize = AtomicUsize::new(0);
     static RETURNED: AtomicUsize = AtomicUsize::new(0);
     // Each round yields some forty times: beside programs that keep the processors busy, each costs
@@ -241,9 +241,9 @@ unsafe impl Machine for Meddling {
 
 #[test]
 fn no_other_worker_takes_a_completion_that_a_worker_waits_for() {
-    type System = DetectingCores<Meddling, HostLock, 2, 16>;
-    static POOL: SpinPool<System> = SpinPool::with_deadlock_handler(|_| ());
-    static EVENT: Completion<System> = Completion::new(&POOL);
+    type Chip = DetectingCores<Meddling, HostLock, 2, 16>;
+    static POOL: SpinPool<Chip> = SpinPool::with_deadlock_handler(|_| ());
+    static EVENT: Completion<Chip> = Completion::new(&POOL);
     static OTHER: Mutex<Option<Result<(), WaitError>>> = Mutex::new(None);
     IN_PARK.set(Some(|| {
         EVENT.complete();

@@ -33,14 +33,14 @@ impl Interrupts for Core {
     }
 }
 
-type System = DetectingCores<Host, InterruptLock<Core>, 1, 64>;
+type Chip = DetectingCores<Host, InterruptLock<Core>, 1, 64>;
 
 static REPORTS: Reports = Reports::new();
-static POOL: SpinPool<System> = SpinPool::with_deadlock_handler(|report| {
+static POOL: SpinPool<Chip> = SpinPool::with_deadlock_handler(|report| {
     assert!(MASKED.get(), "the lock is held");
     REPORTS.add(report);
 });
-static DEVICE: Completion<System> = Completion::new(&POOL);
+static DEVICE: Completion<Chip> = Completion::new(&POOL);
 
 #[test]
 fn a_handler_completes_the_wait_of_the_core_that_it_interrupts() {

@@ -5,10 +5,10 @@
 use core::hint::black_box;
 
 use pool_spin::Task;
-use size::{Pool, System, fib};
+use size::{Chip, Pool, fib};
 
 static POOL: Pool = Pool::new();
-static TASK: Task<System> = Task::new(|worker| {
+static TASK: Task<Chip> = Task::new(|worker| {
     black_box(worker.index());
 });
 
