@@ -19,7 +19,7 @@ pub(crate) struct Arguments {
     #[arg(long, short = 'n', value_name = "NUMBER", conflicts_with = "io")]
     processes: Option<u16>,
 
-    /// Draw as a chart what each process did
+    /// Draw as a chart what each process did. The figures are beside it, with the extension `json`
     #[arg(long, value_name = "FILE", requires = "processes")]
     svg: Option<PathBuf>,
 
