@@ -271,8 +271,8 @@ impl<D: Domain> Progress<D> {
     /// their number. Any thread may call this, preferably while it holds no locks.
     ///
     /// If another thread runs operations, or this one does further up the stack, that thread runs
-    /// these too. It also runs what they schedule, if nothing delays it: an operation that schedules
-    /// itself again each time may keep it here for good.
+    /// these too. It also runs what they schedule, if nothing delays it: an operation that
+    /// schedules itself again each time may keep it here for good.
     pub fn run_reached(&self) -> usize {
         let mut count = 0;
         while self.unowned.has_due() {
