@@ -1,6 +1,6 @@
 //! How much of its stack a thread has left.
 
-use std::cell::Cell;
+use std::{cell::Cell, ptr};
 
 use crate::system::{self, Stack};
 
@@ -8,16 +8,15 @@ use crate::system::{self, Stack};
 /// [unknown](Stack::left_at).
 #[inline]
 pub(super) fn is_half_used() -> bool {
-    let stack = of_this_thread();
-    stack.left() < stack.size / 2
+    let here = 0_u8;
+    of_this_thread().is_half_used_at(ptr::from_ref(&here).addr())
 }
 
 /// Whether this thread has so many bytes of stack left. True where that is
 /// [unknown](Stack::left_at).
 pub(super) fn has_left(bytes: usize) -> bool {
-    let stack = of_this_thread();
-    let left = stack.left();
-    left >= stack.size || left >= bytes
+    let here = 0_u8;
+    of_this_thread().has_left_at(ptr::from_ref(&here).addr(), bytes)
 }
 
 impl Stack {
@@ -29,11 +28,15 @@ impl Stack {
         ..Self::UNKNOWN
     };
 
-    /// Returns how many bytes this thread has left, see [`left_at`](Self::left_at).
     #[inline]
-    fn left(self) -> usize {
-        let here = 0_u8;
-        self.left_at(std::ptr::from_ref(&here).addr())
+    fn is_half_used_at(self, address: usize) -> bool {
+        self.left_at(address) < self.size / 2
+    }
+
+    #[inline]
+    fn has_left_at(self, address: usize, bytes: usize) -> bool {
+        let left = self.left_at(address);
+        left >= self.size || left >= bytes
     }
 
     /// Returns how many bytes lie below an address of this stack.
@@ -107,10 +110,13 @@ mod tests {
             lowest: 0x1000,
             size: 0x100,
         };
-        let is_known = |address| stack.left_at(address) < stack.size;
-        let known = [0xfff, 0x1000, 0x10ff, 0x1100].map(is_known);
-        assert_eq!(known, [false, true, true, false]);
-        assert_eq!(stack.left_at(0x10ff), 0xff);
+        let addresses = [0xfff, 0x1000, 0x107f, 0x1080, 0x10ff, 0x1100];
+        let half_used = addresses.map(|address| stack.is_half_used_at(address));
+        assert_eq!(half_used, [false, true, true, false, false, false]);
+        let has_left = addresses.map(|address| stack.has_left_at(address, 0x80));
+        assert_eq!(has_left, [true, false, false, true, true, true]);
+        assert!(!Stack::UNKNOWN.is_half_used_at(0x1000));
+        assert!(Stack::UNKNOWN.has_left_at(0x1000, 0x2000));
     }
 
     #[test]
