@@ -10,7 +10,7 @@ use std::{
 
 use anyhow::Result;
 
-use crate::{command::Step, root};
+use crate::{beside::beside, command::Step, root};
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
@@ -40,7 +40,8 @@ pub(crate) fn run(chosen: &Arguments) -> Result<ExitCode> {
     let report = chosen
         .svg
         .as_ref()
-        .map(|chart| here.join(chart).with_extension("json"));
+        .map(|chart| beside(&here.join(chart), "json"))
+        .transpose()?;
     let status = step(chosen, &here, report.as_deref()).status()?;
     if let (Some(report), Some(chart), true) = (report, &chosen.svg, status.success()) {
         plot::draw(&report, &here.join(chart))?;

@@ -5,7 +5,7 @@ use std::{fmt::Write, fs, path::Path};
 use anyhow::{Result, bail, ensure};
 use cargo_metadata::{MetadataCommand, Package};
 
-use crate::{command::Step, target};
+use crate::{command::Step, root, target};
 
 /// Members of the workspace that only this repository uses.
 const NOT_SHIPPED: [&str; 6] = [
@@ -61,6 +61,8 @@ pub(crate) fn check() -> Result<u64> {
     }
     ensure!(count > 0, "nothing ships");
     write_workspace(&sources)?;
+    // So that a new release of what they depend on changes nothing.
+    fs::copy(root().join("Cargo.lock"), sources.join("Cargo.lock"))?;
     let cargo = |arguments: &[&str]| {
         Step::cargo(arguments)
             .directory(&sources)

@@ -13,12 +13,15 @@ use std::{
 
 use anyhow::{Context, Result, ensure};
 
-use crate::{command::Step, rayon, target};
+use crate::{beside::beside, command::Step, rayon, target};
 use file::TraceFile;
 use timeline::{Timeline, Window};
 
 /// The variable by which pool-std is asked for a trace.
 const TRACE: &str = "POOL_STD_TRACE";
+
+/// The extension of the picture.
+const PICTURE: &str = "svg";
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
@@ -68,7 +71,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
         None => target::directory("trace").join("trace.json"),
     };
     // Known before anything is built.
-    picture_of(&output)?;
+    beside(&output, PICTURE)?;
     let directory = output.parent().context("a file is in a directory")?;
     std::fs::create_dir_all(directory)?;
     let program = match &arguments.program {
@@ -95,23 +98,9 @@ fn traced(program: &Path, arguments: &[OsString], output: &Path, here: &Path) ->
     Ok(step.args(arguments).env(TRACE, output).directory(here))
 }
 
-/// Returns the file of the picture, which is beside that of the trace.
-///
-/// # Errors
-/// If both would be one file.
-fn picture_of(trace: &Path) -> Result<PathBuf> {
-    let picture = trace.with_extension("svg");
-    ensure!(
-        picture != trace,
-        "{}: the picture would replace the trace; give the trace another extension, such as `json`",
-        trace.display()
-    );
-    Ok(picture)
-}
-
 /// Draws a trace, whose title is the name of a file, and says what is in it.
 fn draw(output: &Path, titled: &Path, arguments: &Arguments) -> Result<ExitCode> {
-    let picture = picture_of(output)?;
+    let picture = beside(output, PICTURE)?;
     let trace = TraceFile::read(output)?;
     let window = Window {
         from: arguments.from,
@@ -150,15 +139,6 @@ fn program_in(directory: &Path, name: &str) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// Reproduces a bug: the picture of a trace replaced the trace.
-    #[test]
-    fn the_picture_never_replaces_the_trace() {
-        let picture = picture_of(Path::new("a/trace.json")).unwrap();
-        assert_eq!(picture, Path::new("a/trace.svg"));
-        let error = picture_of(Path::new("a/trace.svg")).unwrap_err();
-        assert!(error.to_string().starts_with("a/trace.svg: "), "{error}");
-    }
 
     /// Reproduces a bug: the program ran in the workspace, with paths that were relative to where
     /// the user was.
