@@ -41,13 +41,12 @@ use crate::{
 };
 
 mod fair_looks;
-mod last_source;
 mod stealing;
 #[cfg(all(test, not(loom)))]
 mod tests;
 
 pub(crate) use fair_looks::FairLooks;
-pub(crate) use last_source::{LastSource, Source};
+pub(crate) use stealing::{LastSource, Source};
 
 /// In a pool of more workers than this, a worker that last found a job in another worker's deque
 /// searches once before it counts as idle.

@@ -17,7 +17,6 @@ use crate::{
     Registry, WorkerThread,
     job::{JobContext, JobRef, StackJob},
     latch::BlockingLatch,
-    metrics::Observer as _,
     platform::Platform,
     queue::JobQueue,
     testing::{Test, TestPlatform as _},
