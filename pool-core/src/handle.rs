@@ -218,6 +218,7 @@ impl<W> HandleState<W> {
     ///
     /// # Safety
     /// 1. The caller is the owner of the handle.
+    #[inline]
     pub unsafe fn clear_waiter(&self) -> bool {
         // Ordering: Relaxed; the exchange confirms it. For a caller that is told that the job is
         // done, see `set_waiter`.

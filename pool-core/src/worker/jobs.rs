@@ -1,7 +1,7 @@
 //! How a worker takes the jobs of its own queues, and runs a job.
 
 use crate::{
-    job::JobRef,
+    job::{JobName, JobRef},
     metrics::{Event, Observer as _},
     platform::Platform,
     queue::JobQueue,
@@ -18,11 +18,18 @@ impl<P: Platform> WorkerThread<P> {
     pub(crate) unsafe fn run(&self, job: JobRef) {
         // SAFETY: 1. it is ours to run.
         let name = unsafe { job.name() };
+        // SAFETY: obligation 1 is forwarded to our caller.
+        self.run_as_job(name, || unsafe { job.execute() });
+    }
+
+    /// Calls a closure that does what a job with this name has to do, and counts it as that job. It
+    /// must not unwind.
+    #[inline]
+    pub(crate) fn run_as_job(&self, name: JobName, run: impl FnOnce()) {
         self.observer().observe(Event::Job(name), P::now);
         self.depth.set(self.depth.get() + 1);
         let outer = self.begin.replace(self.own().next_position());
-        // SAFETY: obligation 1 is forwarded to our caller.
-        unsafe { job.execute() };
+        run();
         self.begin.set(outer);
         self.depth.set(self.depth.get() - 1);
         self.observer().observe(Event::JobEnd, P::now);

@@ -4,7 +4,7 @@ use std::{
     fmt,
     marker::PhantomData,
     pin::Pin,
-    ptr::NonNull,
+    ptr::{self, NonNull},
     sync::Arc,
     task::{Context, Poll},
     time::Duration,
@@ -70,6 +70,8 @@ pub struct ScopedJoinHandle<'scope, T> {
     task: Option<NonNull<dyn AnyTask<T> + 'scope>>,
     /// [`Task::leave`], for the type of the task.
     leave: unsafe fn(*mut ()),
+    /// [`AnyTask::join_on`], likewise.
+    join_on: unsafe fn(*mut (), &WorkerThread) -> Option<Result<T, JoinError>>,
     /// The job's pool. Only compared.
     registry: *const Registry,
     process: Process,
@@ -94,6 +96,7 @@ impl<'scope, T: Send + 'scope> ScopedJoinHandle<'scope, T> {
         Self {
             task: NonNull::new(task as *mut (dyn AnyTask<T> + 'scope)),
             leave: Task::<K, F, T>::leave,
+            join_on: Task::<K, F, T>::join_from_handle,
             registry,
             process: Process::current(),
             result: PhantomData,
@@ -123,7 +126,9 @@ impl<'scope, T> ScopedJoinHandle<'scope, T> {
     /// assert_eq!(sum, 285);
     /// ```
     pub fn join(mut self) -> Result<T, JoinError> {
-        self.help();
+        if let Some(result) = self.join_on_worker() {
+            return result;
+        }
         if !self.is_finished() {
             if let Some(worker) = self.isolated_worker() {
                 self.task().await_here(worker.registry());
@@ -251,7 +256,7 @@ impl<'scope, T> ScopedJoinHandle<'scope, T> {
     fn worker(&self) -> Option<&WorkerThread> {
         // SAFETY: 1. callers use it while the thread is still the worker: jobs leave it as it was.
         let worker = unsafe { WorkerThread::current() };
-        worker.filter(|worker| std::ptr::eq(worker.registry(), self.registry))
+        worker.filter(|worker| ptr::eq(worker.registry(), self.registry))
     }
 
     /// Returns the worker likewise, if it takes nothing from the pool's queues while it waits.
@@ -265,7 +270,7 @@ impl<'scope, T> ScopedJoinHandle<'scope, T> {
     fn help(&self) {
         let Some(worker) = self.worker() else { return };
         while !self.is_finished() {
-            if !worker.help_local() {
+            if !worker.help_local(ptr::null(), || ()) {
                 self.run_on(worker);
                 return;
             }
@@ -280,6 +285,24 @@ impl<'scope, T> ScopedJoinHandle<'scope, T> {
             Isolation::Anything => run(),
             isolation => worker.isolate(isolation, run),
         }
+    }
+
+    /// Runs jobs of this worker as [`help`](Self::help) does. If the worker meets the job in its
+    /// own deque, returns the result, and the handle has left.
+    fn join_on_worker(&mut self) -> Option<Result<T, JoinError>> {
+        // SAFETY: 1. the worker runs jobs here, which leave it as it was.
+        let worker = unsafe { WorkerThread::current() }
+            .filter(|worker| ptr::eq(worker.registry(), self.registry))?;
+        let task = self.task.filter(|_| self.clear_waiter())?;
+        // SAFETY: 1. it leads to the handle's task, which has no waiter, and which the handle
+        // forgets below if there is a result.
+        let result = unsafe { (self.join_on)(task.as_ptr().cast(), worker) };
+        if result.is_some() {
+            self.task = None;
+        } else if !self.is_finished() {
+            self.run_on(worker);
+        }
+        result
     }
 
     fn wait(&mut self) {

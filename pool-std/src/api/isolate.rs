@@ -98,12 +98,14 @@ pub(crate) struct Inherited(Isolation);
 
 impl Inherited {
     /// Returns what a job on this pool inherits from the one that this thread runs.
+    #[inline]
     pub(crate) fn by_job_of(registry: &Registry) -> Self {
         let spawner = current_worker_of(registry).filter(|worker| worker.is_isolated());
         Self(spawner.map_or(Isolation::Anything, WorkerThread::isolation))
     }
 
     /// Calls a closure of the job.
+    #[inline]
     pub(crate) fn run<R>(self, closure: impl FnOnce() -> R) -> R {
         if self.0 == Isolation::Anything {
             return closure();

@@ -1,6 +1,10 @@
 //! Jobs of a pool that have a handle.
 
-use std::{marker::PhantomData, panic::resume_unwind};
+use std::{
+    convert::identity,
+    marker::PhantomData,
+    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
+};
 
 use pool_core::{Job, JobHeader, JobRef};
 
@@ -12,9 +16,12 @@ use crate::{
     api::isolate::Inherited,
     api::spawn::{PoolOfJob, current_worker_for_detached, post_or_inject},
     context::Context,
-    platform::Registry,
+    platform::{Registry, WorkerThread},
     thread_pool::{current::with_job_reference, discard::Discard, handlers::Handlers},
 };
+
+#[cfg(test)]
+mod tests;
 
 /// Spawns a job on the current pool as [`spawn`](crate::spawn()) does, and returns a handle to its
 /// result.
@@ -136,6 +143,35 @@ where
     }
 }
 
+impl<W: Wanted, F: FnOnce() -> T, T> SpawnedTask<W, F, T> {
+    /// Runs the job as the worker does that takes it from its queue, but gives the result to the
+    /// caller. No other thread knows of the job, so that no state says how far it is.
+    ///
+    /// # Safety
+    /// 1. As for [`take_apart`](Self::take_apart), on a worker of this pool, which is the job's.
+    unsafe fn end_here(this: *mut Self, registry: &Registry) -> Result<T, JoinError> {
+        let data = registry.data();
+        // SAFETY: 1. is forwarded to our caller.
+        let (kind, content) = unsafe { Self::take_apart(this) };
+        let result = content.map_or_else(identity, |closure| {
+            if data.discard.is_on() {
+                Discard::drop_job(registry, || {
+                    drop(closure);
+                    true
+                });
+            } else if kind.wanted.is_wanted() {
+                return catch_unwind(AssertUnwindSafe(closure)).map_err(JoinError::panicked);
+            } else {
+                let drop_closure = || drop(closure);
+                (data.handlers).run_and_handle_panic("the drop of a cancelled job", drop_closure);
+            }
+            Err(JoinError::aborted())
+        });
+        registry.remove_reference();
+        result
+    }
+}
+
 impl<W: Wanted, F, T> SpawnedTask<W, F, T> {
     /// Drops the closure of a job that is not wanted any more, if it has not begun.
     #[inline]
@@ -154,6 +190,22 @@ where
 {
     fn state(&self) -> &State {
         self.state()
+    }
+
+    unsafe fn join_on(this: *mut Self, worker: &WorkerThread) -> Option<Result<T, JoinError>> {
+        let mut ended = None;
+        // SAFETY: by obligation 1 it lives, until there is a result.
+        while ended.is_none() && !unsafe { (*this).state() }.is_done() {
+            let was_run = worker.help_local(this.cast(), || {
+                // SAFETY: 1. the worker has taken the queue's reference; by our obligation 1 the
+                // handle's is ours, and has left no waiter.
+                ended = Some(unsafe { Self::end_here(this, worker.registry()) });
+            });
+            if !was_run {
+                break;
+            }
+        }
+        ended
     }
 
     fn run_here(&self, registry: &Registry) {

@@ -5,12 +5,17 @@ use std::{
     cell::UnsafeCell,
     mem,
     panic::{AssertUnwindSafe, catch_unwind},
+    ptr,
 };
 
 use pool_core::HandleState;
 
 use super::{JoinError, waiter::Waiter};
-use crate::{api::job_memory, panics::drop_quietly, platform::Registry};
+use crate::{
+    api::job_memory,
+    panics::drop_quietly,
+    platform::{Registry, WorkerThread},
+};
 
 #[cfg(test)]
 mod tests;
@@ -53,6 +58,23 @@ pub(super) trait AnyTask<T> {
     /// time that it can go on: on a worker of this pool, which is the job's, in an isolated call.
     /// Otherwise does nothing.
     fn await_here(&self, _registry: &Registry) {}
+
+    /// Runs jobs of this worker, which is one of the job's pool, until the job is done. If the
+    /// worker meets the job in its own deque, ends the task, and returns its result.
+    ///
+    /// # Safety
+    /// 1. The task lives by its handle, which has no waiter, and is not used any more if there is a
+    ///    result.
+    unsafe fn join_on(this: *mut Self, worker: &WorkerThread) -> Option<Result<T, JoinError>>
+    where
+        Self: Sized,
+    {
+        // No queue has a reference to the task itself.
+        //
+        // SAFETY: by obligation 1 it lives.
+        while !unsafe { (*this).state() }.is_done() && worker.help_local(ptr::null(), || ()) {}
+        None
+    }
 
     /// Runs the job on this thread, a worker of this pool, which is the job's, if it has not begun
     /// and can be run so.
@@ -162,20 +184,30 @@ impl<K, F, T> Task<K, F, T> {
         } else {
             Ok(())
         };
-        let dropped = catch_unwind(AssertUnwindSafe(|| drop(unused)));
+        let dropped = unused.map_or(Ok(()), |unused| {
+            catch_unwind(AssertUnwindSafe(|| drop(unused)))
+        });
         let woken = waiter.map_or(Ok(()), |waiter| {
             catch_unwind(AssertUnwindSafe(|| waiter.wake()))
         });
-        // The first one counts: that of a job whose handle has gone meanwhile comes before a
-        // waker's.
-        [dropped, woken].into_iter().fold(freed, |first, later| {
-            if first.is_err() {
-                drop_quietly(later);
-                first
-            } else {
-                later
-            }
-        })
+        // That of a job whose handle has gone meanwhile comes before a waker's.
+        first_panic(first_panic(freed, dropped), woken)
+    }
+
+    /// Takes the task apart, and frees it. Returns the kind, and the closure, or the result if the
+    /// job was aborted.
+    ///
+    /// # Safety
+    /// 1. The caller has both references, and uses neither any more. None of them leaves a waiter.
+    pub(super) unsafe fn take_apart(this: *mut Self) -> (K, Result<F, Result<T, JoinError>>) {
+        // SAFETY: 1. by our obligation 1; `create` has made it.
+        let Self { kind, content, .. } = unsafe { job_memory::take_out(this) };
+        let content = match content.into_inner() {
+            Content::Closure(closure) => Ok(closure),
+            Content::Result(result) => Err(result),
+            Content::Nothing => unreachable!("a claim ends before its reference leaves"),
+        };
+        (kind, content)
     }
 
     /// Ends the queue's reference to a job that it has not run.
@@ -240,6 +272,22 @@ impl<K, F, T> Task<K, F, T> {
         }
     }
 
+    /// [`AnyTask::join_on`], for a handle, which does not know the type.
+    ///
+    /// # Safety
+    /// 1. `this` leads to a task of this type.
+    /// 2. As there.
+    pub(super) unsafe fn join_from_handle(
+        this: *mut (),
+        worker: &WorkerThread,
+    ) -> Option<Result<T, JoinError>>
+    where
+        Self: AnyTask<T>,
+    {
+        // SAFETY: 1. is forwarded to our caller, by obligation 2.
+        unsafe { AnyTask::join_on(this.cast::<Self>(), worker) }
+    }
+
     /// Ends the handle. A job that has not ended goes on. A result that was not taken is dropped,
     /// here if the job is over.
     ///
@@ -257,4 +305,14 @@ impl<K, F, T> Task<K, F, T> {
             drop(unsafe { job_memory::take_out(this) });
         }
     }
+}
+
+/// Returns the first one of two panics, and drops the other one.
+#[inline]
+fn first_panic(first: Result<(), Panic>, later: Result<(), Panic>) -> Result<(), Panic> {
+    if first.is_ok() {
+        return later;
+    }
+    drop_quietly(later);
+    first
 }
