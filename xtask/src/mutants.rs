@@ -1,5 +1,5 @@
 //! `cargo xtask mutants`: each ordering and each fence of a core crate is left out, one at a time,
-//! and a named test must fail.
+//! and a named test must fail, which passes while nothing is left out.
 //!
 //! | file | what it does |
 //! | --- | --- |
@@ -12,6 +12,7 @@ mod site;
 mod table;
 
 use std::{
+    collections::{BTreeMap, BTreeSet},
     path::{Path, PathBuf},
     process::ExitCode,
     time::{Duration, Instant},
@@ -65,6 +66,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
     let chosen: Vec<_> = sites.iter().filter(is_chosen).collect();
     ensure!(!chosen.is_empty(), "there is nothing to do");
     let copy = prepare(&root)?;
+    check_unchanged(&copy, &table, &chosen)?;
     let mut found = table.clone();
     let mut escaped = Vec::new();
     for (number, site) in (1..).zip(&chosen) {
@@ -100,6 +102,7 @@ pub(crate) fn lane(_quick: bool) -> Result<u64> {
     let table = Table::read(&root)?;
     table.check(&sites)?;
     let copy = prepare(&root)?;
+    check_unchanged(&copy, &table, &sites.iter().collect::<Vec<_>>())?;
     let mut caught = 0;
     for site in &sites {
         let named = table.row(&site.name).context("it was checked")?;
@@ -139,14 +142,49 @@ fn sites(root: &Path) -> Result<Vec<Site>> {
     Ok(sites)
 }
 
+/// Runs the tests that the table names for these places, while nothing is left out. One that fails
+/// all the same would count as one that catches.
+fn check_unchanged(copy: &Copy, table: &Table, sites: &[&Site]) -> Result<()> {
+    let mut named = BTreeMap::<_, BTreeSet<_>>::new();
+    for site in sites {
+        let Some(Verdict::Caught(caught)) = table.row(&site.name) else {
+            continue;
+        };
+        let (rung, test) = rung_and_test(caught)?;
+        if rung != PROGRAM {
+            let tests = named.entry((rung, &*site.package)).or_default();
+            tests.insert(test);
+        }
+    }
+    for ((rung, package), tests) in named {
+        let count = tests.len();
+        let limit = LIMIT * u32::try_from(count)?;
+        let filters: Vec<_> = tests.into_iter().chain(["--exact"]).collect();
+        match Rung::named(rung)?.tests(copy, package, &filters, limit)? {
+            TestRun::Passed(passed) if passed == count as u64 => {}
+            TestRun::Passed(passed) => {
+                bail!("{package}: of {count} tests that the table names, {passed} are there")
+            }
+            TestRun::Failed(test) => bail!("{package}: `{test}` fails while nothing is left out"),
+            TestRun::TimedOut => bail!("{package}: a test does not end while nothing is left out"),
+        }
+        say!("{package}: the tests by {rung} pass while nothing is left out: {count}");
+    }
+    Ok(())
+}
+
+/// Returns what the table names as what catches.
+fn rung_and_test(caught: &str) -> Result<(&str, &str)> {
+    let parts = caught.split_once(": ");
+    parts.with_context(|| format!("`{caught}` is not a rung and a test"))
+}
+
 /// Runs the test that the table names.
 fn check_one(copy: &Copy, site: &Site, verdict: &Verdict) -> Result<Verdict> {
     let Verdict::Caught(caught) = verdict else {
         bail!("{} is said to be spare", site.name);
     };
-    let (rung, test) = caught
-        .split_once(": ")
-        .with_context(|| format!("`{caught}` is not a rung and a test"))?;
+    let (rung, test) = rung_and_test(caught)?;
     if rung == PROGRAM {
         let needs_all = litmus::needs_all_guards(&program_file(test))?;
         return Ok(match needs_all {
@@ -154,9 +192,10 @@ fn check_one(copy: &Copy, site: &Site, verdict: &Verdict) -> Result<Verdict> {
             false => Verdict::Spare(format!("{caught} loses nothing without one of its guards")),
         });
     }
-    let rung = Rung::named(rung).with_context(|| format!("no rung `{rung}`"))?;
+    let rung = Rung::named(rung)?;
     copy.with(site, || {
-        let run = rung.tests(copy, site, &[test, "--exact"])?;
+        let run = rung.tests(copy, &site.package, &[test, "--exact"], LIMIT);
+        let run = run.with_context(|| site.name.clone())?;
         Ok(match run {
             TestRun::Passed(0) => bail!("there is no test `{test}`"),
             TestRun::Passed(_) => Verdict::Spare(format!("{caught} passes")),
@@ -174,7 +213,7 @@ fn search_one(copy: &Copy, site: &Site) -> Result<Verdict> {
     let runs: Vec<_> = models.chain(others).collect();
     copy.with(site, || {
         for &(rung, filter) in &runs {
-            match rung.tests(copy, site, filter.as_slice())? {
+            match rung.tests(copy, &site.package, filter.as_slice(), LIMIT)? {
                 TestRun::Passed(_) => {}
                 TestRun::Failed(test) => {
                     return Ok(Verdict::Caught(format!("{}: {test}", rung.name())));
@@ -211,10 +250,11 @@ enum Rung {
 }
 
 impl Rung {
-    fn named(name: &str) -> Option<Self> {
+    fn named(name: &str) -> Result<Self> {
         [Self::Unit, Self::Loom, Self::Miri]
             .into_iter()
             .find(|rung| rung.name() == name)
+            .with_context(|| format!("no rung `{name}`"))
     }
 
     const fn name(self) -> &'static str {
@@ -225,10 +265,16 @@ impl Rung {
         }
     }
 
-    /// Runs tests of the crate in which the site is.
-    fn tests(self, copy: &Copy, site: &Site, filter: &[&str]) -> Result<TestRun> {
+    /// Runs tests of a crate.
+    fn tests(
+        self,
+        copy: &Copy,
+        package: &str,
+        filter: &[&str],
+        limit: Duration,
+    ) -> Result<TestRun> {
         let step = |arguments: &[&str]| {
-            let arguments = [&["test", "--lib", "--package", &*site.package], arguments].concat();
+            let arguments = [&["test", "--lib", "--package", package], arguments].concat();
             let step = match self {
                 Self::Unit => Step::cargo(&arguments),
                 Self::Loom => lanes::models(Step::cargo(&arguments)),
@@ -240,7 +286,7 @@ impl Rung {
         };
         // One that cannot be built proves nothing.
         let builds = step(&["--no-run", "--quiet"]);
-        ensure!(builds.succeeds(), "{} cannot be built", site.name);
-        step(&[]).args(["--"]).args(filter).first_failure(LIMIT)
+        ensure!(builds.succeeds(), "{package} cannot be built");
+        step(&[]).args(["--"]).args(filter).first_failure(limit)
     }
 }
