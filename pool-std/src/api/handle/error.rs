@@ -2,8 +2,6 @@
 
 use std::{any::Any, error::Error, fmt, panic::resume_unwind};
 
-use crate::sync::{Mutex, lock};
-
 /// Why a job has no result: it panicked, or it was aborted before it began, or, if it is a future,
 /// before it had ended.
 ///
@@ -17,15 +15,14 @@ use crate::sync::{Mutex, lock};
 pub struct JoinError(Reason);
 
 enum Reason {
-    /// The lock makes it `Sync`: a payload need not be.
-    Panicked(Mutex<Box<dyn Any + Send>>),
+    Panicked(Payload),
     Aborted,
     Forked,
 }
 
 impl JoinError {
     pub(crate) fn panicked(payload: Box<dyn Any + Send>) -> Self {
-        Self(Reason::Panicked(Mutex::new(payload)))
+        Self(Reason::Panicked(Payload(payload)))
     }
 
     pub(super) const fn aborted() -> Self {
@@ -115,28 +112,34 @@ impl JoinError {
     /// Returns what the job panicked with, or else this error.
     pub(super) fn into_payload(self) -> Box<dyn Any + Send> {
         match self.0 {
-            Reason::Panicked(payload) => payload.into_inner().unwrap_or_else(|it| it.into_inner()),
+            Reason::Panicked(payload) => payload.0,
             reason => Box::new(Self(reason)),
         }
     }
 }
 
-/// Returns the message of a panic, if it is a text.
-fn message(payload: &(dyn Any + Send)) -> Option<&str> {
-    let text = payload.downcast_ref::<&'static str>().copied();
-    text.or_else(|| payload.downcast_ref::<String>().map(String::as_str))
+/// What a job panicked with.
+struct Payload(Box<dyn Any + Send>);
+
+// SAFETY: a shared reference is asked for the type of the value alone, and gives the value only if
+// it is a text, which is `Sync`.
+unsafe impl Sync for Payload {}
+
+impl Payload {
+    /// Returns the message of the panic, if it is a text.
+    fn message(&self) -> Option<&str> {
+        let text = self.0.downcast_ref::<&'static str>().copied();
+        text.or_else(|| self.0.downcast_ref::<String>().map(String::as_str))
+    }
 }
 
 impl fmt::Display for JoinError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
-            Reason::Panicked(payload) => {
-                let payload = lock(payload);
-                match message(&**payload) {
-                    Some(text) => write!(f, "the job panicked: {text}"),
-                    None => f.write_str("the job panicked"),
-                }
-            }
+            Reason::Panicked(payload) => match payload.message() {
+                Some(text) => write!(f, "the job panicked: {text}"),
+                None => f.write_str("the job panicked"),
+            },
             Reason::Aborted => f.write_str("the job was aborted"),
             Reason::Forked => f.write_str("the job belongs to the parent of this process"),
         }
