@@ -111,8 +111,8 @@ impl<L: JecList> Sockets<L> {
     /// Creates the protocol for the workers of several sockets, which are numbered one after the
     /// other.
     ///
-    /// All sockets but the last must have the same number of workers. The last must have at least
-    /// one, and at most that many.
+    /// All sockets but the last must have the same number of workers. If they have any, the last
+    /// must have at least one, and at most that many.
     ///
     /// # Errors
     /// [`UnusableSockets`] if there are more than [`MAX_SOCKETS`](Self::MAX_SOCKETS), or if their
