@@ -96,10 +96,14 @@ impl CoreLatch {
 
     /// Notes that the waiter is about to park. Returns false if the latch was set meanwhile: then
     /// the waiter must not park.
+    ///
+    /// The waiter must have registered as a sleeper before, so that the setter finds it.
     #[must_use = "if the latch is set, the waiter must not sleep"]
     pub fn fall_asleep(&self) -> bool {
         hook::point("is about to fall asleep");
-        self.advance(SLEEPY, SLEEPING)
+        let falls_asleep = self.advance(SLEEPY, SLEEPING);
+        hook::point("has told its latch that it falls asleep");
+        falls_asleep
     }
 
     /// Notes that the waiter is awake again, for any reason. A latch that is set stays set.

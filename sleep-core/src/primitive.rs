@@ -12,6 +12,9 @@ pub(crate) use sleep_primitives::{fence, spin_loop};
 /// Executes a fence, which a check of the feature `testing` sees.
 #[cfg(all(feature = "testing", not(any(loom, target_os = "none"))))]
 pub(crate) fn fence(ordering: Ordering) {
+    if ordering == Ordering::SeqCst {
+        crate::hook::point("is about to execute a fence");
+    }
     sleep_primitives::fence(ordering);
     if ordering == Ordering::SeqCst {
         crate::hook::after_fence();

@@ -84,7 +84,8 @@ pub(crate) use slot::Tenant;
 ///    `has_work`, or passes them on itself.
 /// 3. `no_work_found` returns soon after its latch is set. A protocol that parks moves the latch by
 ///    [`get_sleepy`](CoreLatch::get_sleepy) and [`fall_asleep`](CoreLatch::fall_asleep) before, and
-///    by [`wake_up`](CoreLatch::wake_up) afterwards.
+///    by [`wake_up`](CoreLatch::wake_up) afterwards. The worker is registered as a sleeper before
+///    `fall_asleep`: from then on, the setter of the latch wakes it by `wake_worker`.
 /// 4. No call that announces jobs or wakes a worker blocks or allocates, so that interrupt handlers
 ///    may make them. No call panics.
 ///

@@ -116,8 +116,9 @@ impl<S: SleepProtocol<Parker = ScheduledParker>> Pool<S> {
     fn work(&self, index: usize) {
         let (me, stop) = (self.worker(index), &self.stop[index]);
         let more_work = || {
-            note("looks for more work");
-            actor(|actor| actor.memory(|memory, _| memory.is_there(&[SHARED])))
+            let has_more = actor(|actor| actor.memory(|memory, _| memory.is_there(&[SHARED])));
+            point("has looked for more work");
+            has_more
         };
         let mut idle = self.sleep.start_looking(me, Purpose::Job);
         while !stop.probe() {
@@ -261,11 +262,11 @@ impl<S: LendSeats<Parker = ScheduledParker>> Pool<S> {
 /// that is the same in each run:
 ///
 /// - a wake-up that is lost, because the last look is missing or comes before the registration, the
-///   latch is not looked at, or a worker that finds work leaves the rest to one that sleeps
-///   (promises 1 to 3);
-/// - a fence that is missing, if the protocol executes its fences by [`full_fence`]. To this end,
-///   the check's queues show each write and read as late as a processor may without a fence
-///   (promise 1);
+///   latch is not looked at or falls asleep before the registration, or a worker that finds work
+///   leaves the rest to one that sleeps (promises 1 to 3);
+/// - a fence that is missing, or comes too late, if the protocol executes its fences by
+///   [`full_fence`]. To this end, the check's queues show each write and read as late as a processor
+///   may without a fence (promise 1);
 /// - a call that waits for a worker, or panics (promise 4; not one that allocates);
 /// - a park that returns without a token, and is taken for a wake-up;
 /// - workers that are counted wrongly: `num_inactive`, `num_sleeping` and `all_are_awake`.

@@ -14,12 +14,15 @@ use crate::{
 enum Fault {
     None,
     NoFenceOfPoster,
+    FenceAfterTheLookForSleepers,
     NoFenceOfSleeper,
     NoLastLook,
     LooksBeforeItRegisters,
     NoLookAtTheLatch,
+    LatchBeforeItRegisters,
     TrustsThePark,
     NoCascade,
+    LooksForMoreBeforeItLeaves,
     WakesAnyWorkerForOne,
     NoEndOfTheSearch,
     WakerDoesNotCount,
@@ -128,13 +131,17 @@ impl SleepProtocol for Small {
         if uses_latch && !latch.get_sleepy() {
             return;
         }
+        let latch_first = self.has(Fault::LatchBeforeItRegisters);
+        if latch_first && !latch.fall_asleep() {
+            return;
+        }
         let looks_first = self.has(Fault::LooksBeforeItRegisters);
         let mut has_work = Some(has_work);
         let mut look = |now: bool| now && has_work.take().is_some_and(|has_work| has_work());
         let saw_work = look(looks_first);
         self.sleeping.fetch_add(1, SeqCst);
         self.asleep[me].store(true, SeqCst);
-        let is_set = uses_latch && !latch.fall_asleep();
+        let is_set = uses_latch && !latch_first && !latch.fall_asleep();
         self.fence_unless(Fault::NoFenceOfSleeper);
         let stays = is_set || saw_work || look(!looks_first && !self.has(Fault::NoLastLook));
         if !stays || !self.claim(me) {
@@ -150,20 +157,30 @@ impl SleepProtocol for Small {
     }
 
     fn work_found(&self, _idle: WorkerIndex, more_work: impl FnOnce() -> bool) {
-        if !self.has(Fault::NoEndOfTheSearch) {
+        let ends = !self.has(Fault::NoEndOfTheSearch);
+        let looks_first = self.has(Fault::LooksForMoreBeforeItLeaves);
+        if ends && !looks_first {
             self.inactive.fetch_sub(1, SeqCst);
         }
         full_fence();
-        if !self.has(Fault::NoCascade) && self.num_sleeping() > 0 && more_work() {
+        let wakes = !self.has(Fault::NoCascade) && self.num_sleeping() > 0 && more_work();
+        if looks_first {
+            self.inactive.fetch_sub(1, SeqCst);
+        }
+        if wakes {
             self.wake_some(1);
         }
     }
 
     fn announce(&self, jobs: NewJobs<impl FnOnce() -> bool>) {
+        let looks_first = self.has(Fault::FenceAfterTheLookForSleepers);
+        let saw_sleepers = !looks_first || self.num_sleeping() > 0;
         if jobs.origin == Origin::Injected {
             self.fence_unless(Fault::NoFenceOfPoster);
         }
-        self.wake_for_jobs(jobs.count);
+        if saw_sleepers {
+            self.wake_for_jobs(jobs.count);
+        }
     }
 
     fn all_are_awake(&self) -> bool {
@@ -262,12 +279,15 @@ fn each_planted_mistake_is_found() {
     let (lost, miscounted) = ("a wake-up is lost", "miscounted");
     for (fault, scenario, message) in [
         (NoFenceOfPoster, "a job from outside: ", lost),
+        (FenceAfterTheLookForSleepers, "a job from outside: ", lost),
         (NoFenceOfSleeper, "a job from outside: ", lost),
         (NoLastLook, "a job from outside: ", lost),
         (LooksBeforeItRegisters, "a job from outside: ", lost),
         (NoLookAtTheLatch, "a stop: ", lost),
+        (LatchBeforeItRegisters, "a stop: ", lost),
         (TrustsThePark, "a park that returns early: ", miscounted),
         (NoCascade, "that need two workers: ", lost),
+        (LooksForMoreBeforeItLeaves, "that need two workers: ", lost),
         (WakesAnyWorkerForOne, "a job for the second worker: ", lost),
         (NoEndOfTheSearch, "a stop: ", miscounted),
         (WakerDoesNotCount, "a stop: ", miscounted),
