@@ -16,6 +16,7 @@ use crate::{
     protocol::full_fence,
 };
 
+mod guest;
 mod scenarios;
 
 /// The queue that all workers take from. Then there is one for each worker.
@@ -29,6 +30,10 @@ struct Pool<S> {
     finished: AtomicUsize,
     /// How many jobs have begun that wait for another one.
     begun: AtomicUsize,
+    /// Whether the worker's own thread is in `no_work_found`.
+    is_idle: Vec<AtomicBool>,
+    /// Whether a guest has the worker's seat.
+    is_lent: Vec<AtomicBool>,
     jobs: Jobs,
     /// The queues in which a worker looks for jobs: in a search, as `Some`, or in its last look,
     /// as `None`.
@@ -69,16 +74,30 @@ fn awake_sources<S: AwakeSet>(
     worker: usize,
 ) -> Vec<usize> {
     let mut queues = own_sources(pool, caller, worker);
-    pool.sleep.any_awake(caller, 0, |other| {
-        queues.push(1 + other.get());
+    let mut others = Vec::new();
+    let is_held = pool.sleep.any_awake(caller, 0, |other| {
+        others.push(other);
         false
     });
+    let is_repeated = (1..others.len()).any(|end| others[..end].contains(&others[end]));
+    if is_held {
+        fail("`any_awake` returns true, but no worker holds a job");
+    } else if is_repeated {
+        fail("`any_awake` offers a worker twice");
+    } else if caller.is_some_and(|caller| others.contains(&caller)) {
+        fail("`any_awake` offers the calling worker");
+    }
+    queues.extend(others.iter().map(|other| 1 + other.get()));
     queues
 }
 
 /// Runs on the thread of an actor.
 fn actor<R>(act: impl FnOnce(&Actor) -> R) -> R {
     act(&Actor::current())
+}
+
+fn fail(message: &str) -> ! {
+    actor(|actor| actor.fail(message))
 }
 
 fn note(what: &'static str) {
@@ -91,8 +110,15 @@ fn point(what: &'static str) {
 
 impl<S: SleepProtocol<Parker = ScheduledParker>> Pool<S> {
     fn new(sleep: S, jobs: Jobs, sources: Sources<S>) -> Self {
+        let flags = || {
+            (0..sleep.num_workers())
+                .map(|_| AtomicBool::new(false))
+                .collect()
+        };
         Self {
             stop: (0..sleep.num_workers()).map(|_| StopLatch::new()).collect(),
+            is_idle: flags(),
+            is_lent: flags(),
             sleep,
             finished: AtomicUsize::new(0),
             begun: AtomicUsize::new(0),
@@ -108,7 +134,7 @@ impl<S: SleepProtocol<Parker = ScheduledParker>> Pool<S> {
     fn worker(&self, index: usize) -> WorkerIndex {
         match self.sleep.worker(index) {
             Ok(worker) => worker,
-            Err(error) => actor(|actor| actor.fail(&format!("{error}, which the check asked for"))),
+            Err(error) => fail(&format!("{error}, which the check asked for")),
         }
     }
 
@@ -132,8 +158,13 @@ impl<S: SleepProtocol<Parker = ScheduledParker>> Pool<S> {
                 idle = self.sleep.start_looking(me, Purpose::Job);
             } else {
                 note("finds no job");
+                self.is_idle[index].store(true, SeqCst);
                 self.sleep
                     .no_work_found(&mut idle, stop.latch(), || self.has_work(index));
+                self.is_idle[index].store(false, SeqCst);
+                if self.is_lent[index].load(SeqCst) {
+                    fail("`no_work_found` returns while a guest has the worker's seat");
+                }
             }
         }
         self.sleep.work_found(idle, more_work);
@@ -220,14 +251,22 @@ impl<S: SleepProtocol<Parker = ScheduledParker>> Pool<S> {
                 "miscounted: of {workers} workers without work {parked} sleep, but the protocol counts {inactive} \
                  inactive and {sleeping} sleeping"
             );
-            actor(|actor| actor.fail(&message));
+            fail(&message);
         }
         full_fence();
         if parked > 0 && self.sleep.all_are_awake() {
-            actor(|actor| {
-                actor.fail("miscounted: a worker sleeps, but `all_are_awake` says that none does");
-            });
+            fail("miscounted: a worker sleeps, but `all_are_awake` says that none does");
         }
+    }
+
+    /// Wakes the only worker of a pool at rest, and waits until it is at rest again.
+    fn wake_at_rest(&self) {
+        self.rest();
+        let sleeps = actor(Actor::num_parked) > 0;
+        if self.sleep.wake_worker(self.worker(0)) != sleeps {
+            fail("`wake_worker` does not say whether the worker has slept");
+        }
+        self.rest();
     }
 
     fn stop(&self) {
@@ -235,18 +274,19 @@ impl<S: SleepProtocol<Parker = ScheduledParker>> Pool<S> {
     }
 }
 
-impl<S: LendSeats<Parker = ScheduledParker>> Pool<S> {
-    /// Plays a guest, which borrows the worker if it sleeps, gives it back, and waits for the job
-    /// of a poster.
-    fn visit(&self) {
-        if let Some(worker) = self.sleep.borrow_sleeper(|_| true) {
-            point("has borrowed the worker");
-            self.sleep.give_back(worker, || {
-                self.has_work(worker.get()) || self.stop[worker.get()].probe()
-            });
+impl<S: AwakeSet<Parker = ScheduledParker>> Pool<S> {
+    /// Asks for a worker that holds a job, and says so of the first one.
+    fn ask_until_held(&self) {
+        let mut offered = 0;
+        let is_held = self.sleep.any_awake(None, 0, |_| {
+            offered += 1;
+            true
+        });
+        if offered > 1 {
+            fail("`any_awake` offers another worker after one that holds a job");
+        } else if is_held != (offered == 1) {
+            fail("`any_awake` does not say whether a worker holds a job");
         }
-        self.finished.fetch_add(1, SeqCst);
-        self.done.notify();
     }
 }
 
@@ -269,7 +309,8 @@ impl<S: LendSeats<Parker = ScheduledParker>> Pool<S> {
 ///   may without a fence (promise 1);
 /// - a call that waits for a worker, or panics (promise 4; not one that allocates);
 /// - a park that returns without a token, and is taken for a wake-up;
-/// - workers that are counted wrongly: `num_inactive`, `num_sleeping` and `all_are_awake`.
+/// - workers that are counted wrongly: `num_inactive`, `num_sleeping` and `all_are_awake`;
+/// - a wrong answer of `wake_worker`, to a thread that wakes a worker of a pool at rest.
 ///
 /// It does not reorder the protocol's own atomics. For that, write a model with loom. Protocols
 /// that lend seats pass [`check_lending`] too, and those that leave sleepers out
@@ -299,6 +340,9 @@ where
 /// Checks that a protocol keeps what [`LendSeats`] promises, as [`check_protocol`] does: a guest
 /// comes to a worker that may sleep, while a job is posted and the worker is stopped.
 ///
+/// It also finds a seat that is lent twice, or by a worker that is not in `no_work_found` or leaves
+/// it; a borrowed worker that counts as inactive; and a wrong answer of `give_back`.
+///
 /// # Panics
 /// If it finds a mistake, with the schedule that shows it.
 pub fn check_lending<S>(make: impl Fn(usize) -> S)
@@ -312,6 +356,9 @@ where
 
 /// Checks that a protocol keeps what [`AwakeSet`] promises, as [`check_protocol`] does: no worker
 /// is left out that has a job which another one must take.
+///
+/// It also finds an `any_awake` that offers the caller, a worker twice, or another worker after one
+/// that holds a job, and one whose answer is wrong.
 ///
 /// # Panics
 /// If it finds a mistake, with the schedule that shows it.

@@ -124,6 +124,7 @@ where
             pool.wait_for(1);
             pool.rest();
         }),
+        one("a worker that is woken without a job", Pool::wake_at_rest),
         two("a stop of two workers", |_| ()),
         two("a job for the second worker", |pool| {
             pool.push(2);
@@ -176,6 +177,12 @@ where
             pool.inject(1);
             pool.wait_for(2);
         }),
+        Scenario {
+            spurious: 1,
+            ..guest("a guest, and a park that returns early", |pool| {
+                pool.wait_for(1);
+            })
+        },
         guest("a job for the worker and a guest", |pool| {
             pool.push(1);
             pool.sleep.announce_for([pool.worker(0)]);
@@ -188,6 +195,7 @@ where
             full_fence();
             pool.sleep.wake_worker(pool.worker(0));
         }),
+        Scenario::of_one_worker("a guest of a pool at rest", Pool::visit_at_rest),
     ]
 }
 
@@ -210,6 +218,7 @@ where
             }
         ),
         fork("such a job for a pool at rest", |pool| {
+            pool.ask_until_held();
             pool.rest();
             pool.inject(1);
             pool.wait_for(2);

@@ -27,9 +27,19 @@ enum Fault {
     NoEndOfTheSearch,
     WakerDoesNotCount,
     SaysThatAllAreAwake,
+    SaysThatItWakesNone,
     NoLookOnReturn,
     NoFenceOnReturn,
+    ReturnsWhileLent,
+    LendsTheIneligible,
+    LendsTwice,
+    CountsTheBorrowed,
+    SaysThatNoneWasWoken,
     LeavesOutAllOthers,
+    OffersTheCaller,
+    OffersTwice,
+    OffersOnAfterAJob,
+    SaysThatAJobIsHeld,
 }
 
 /// A protocol with a flag for each worker and two counts.
@@ -148,7 +158,9 @@ impl SleepProtocol for Small {
             if self.has(Fault::TrustsThePark) {
                 self.parkers[me].park();
             } else {
-                while self.asleep[me].load(SeqCst) || self.lent[me].load(SeqCst) {
+                let waits_for_guest = !self.has(Fault::ReturnsWhileLent);
+                while self.asleep[me].load(SeqCst) || waits_for_guest && self.lent[me].load(SeqCst)
+                {
                     self.parkers[me].park();
                 }
             }
@@ -199,7 +211,7 @@ impl SleepProtocol for Small {
     }
 
     fn wake_worker(&self, worker: WorkerIndex) -> bool {
-        self.wake(worker.get())
+        self.wake(worker.get()) && !self.has(Fault::SaysThatItWakesNone)
     }
 
     fn num_inactive(&self) -> usize {
@@ -216,12 +228,17 @@ impl LendSeats for Small {
         let workers = (0..self.num_workers()).filter_map(|index| self.worker(index).ok());
         workers.into_iter().find(|&worker| {
             let me = worker.get();
-            if !eligible(worker) || self.lent[me].swap(true, SeqCst) {
+            if !eligible(worker) && !self.has(Fault::LendsTheIneligible) {
                 return false;
+            }
+            if self.lent[me].swap(true, SeqCst) {
+                return self.has(Fault::LendsTwice);
             }
             let claimed = self.claim(me);
             if claimed {
-                self.inactive.fetch_sub(1, SeqCst);
+                if !self.has(Fault::CountsTheBorrowed) {
+                    self.inactive.fetch_sub(1, SeqCst);
+                }
             } else {
                 self.lent[me].store(false, SeqCst);
                 // A waker may have unparked it, and it may have found its seat lent.
@@ -233,12 +250,15 @@ impl LendSeats for Small {
 
     fn give_back(&self, worker: WorkerIndex, has_work: impl FnOnce() -> bool) -> bool {
         let me = worker.get();
-        self.inactive.fetch_add(1, SeqCst);
+        if !self.has(Fault::CountsTheBorrowed) {
+            self.inactive.fetch_add(1, SeqCst);
+        }
         self.sleeping.fetch_add(1, SeqCst);
         self.asleep[me].store(true, SeqCst);
         self.lent[me].store(false, SeqCst);
         self.fence_unless(Fault::NoFenceOnReturn);
-        !self.has(Fault::NoLookOnReturn) && has_work() && self.wake(me)
+        let was_woken = !self.has(Fault::NoLookOnReturn) && has_work() && self.wake(me);
+        was_woken && !self.has(Fault::SaysThatNoneWasWoken)
     }
 }
 
@@ -249,12 +269,17 @@ impl AwakeSet for Small {
         _first: usize,
         mut holds: impl FnMut(WorkerIndex) -> bool,
     ) -> bool {
-        (0..self.num_workers()).any(|index| {
+        let mut is_held = self.has(Fault::SaysThatAJobIsHeld);
+        for worker in (0..self.num_workers()).filter_map(|index| self.worker(index).ok()) {
             let is_left_out =
-                self.has(Fault::LeavesOutAllOthers) || self.asleep[index].load(SeqCst);
-            let worker = self.worker(index).ok().filter(|_| !is_left_out);
-            worker.is_some_and(|worker| Some(worker) != caller && holds(worker))
-        })
+                self.has(Fault::LeavesOutAllOthers) || self.asleep[worker.get()].load(SeqCst);
+            let is_caller = Some(worker) == caller && !self.has(Fault::OffersTheCaller);
+            if is_left_out || is_caller || is_held && !self.has(Fault::OffersOnAfterAJob) {
+                continue;
+            }
+            is_held |= holds(worker) || self.has(Fault::OffersTwice) && holds(worker);
+        }
+        is_held
     }
 }
 
@@ -272,36 +297,76 @@ fn a_protocol_of_ones_own_passes() {
 }
 
 /// Each mistake, the scenario that finds it, and what it says.
-#[test]
-#[cfg_attr(miri, ignore = "thousands of schedules")]
-fn each_planted_mistake_is_found() {
-    use Fault::*;
-    let (lost, miscounted) = ("a wake-up is lost", "miscounted");
-    for (fault, scenario, message) in [
-        (NoFenceOfPoster, "a job from outside: ", lost),
-        (FenceAfterTheLookForSleepers, "a job from outside: ", lost),
-        (NoFenceOfSleeper, "a job from outside: ", lost),
-        (NoLastLook, "a job from outside: ", lost),
-        (LooksBeforeItRegisters, "a job from outside: ", lost),
-        (NoLookAtTheLatch, "a stop: ", lost),
-        (LatchBeforeItRegisters, "a stop: ", lost),
-        (TrustsThePark, "a park that returns early: ", miscounted),
-        (NoCascade, "that need two workers: ", lost),
-        (LooksForMoreBeforeItLeaves, "that need two workers: ", lost),
-        (WakesAnyWorkerForOne, "a job for the second worker: ", lost),
-        (NoEndOfTheSearch, "a stop: ", miscounted),
-        (WakerDoesNotCount, "a stop: ", miscounted),
-        (SaysThatAllAreAwake, "after a fence: ", lost),
-        (NoLookOnReturn, "a guest: ", lost),
-        (NoFenceOnReturn, "a guest: ", lost),
-        (LeavesOutAllOthers, "to the second worker: ", lost),
-    ] {
+type Planted = (Fault, &'static str, &'static str);
+
+fn finds_each(check: fn(Fault), mistakes: &[Planted]) {
+    for &(fault, scenario, message) in mistakes {
         let found = failure(|| check(fault));
         assert!(
             found.contains(scenario) && found.contains(message),
             "{fault:?}: {found}"
         );
     }
+}
+
+const LOST: &str = "a wake-up is lost";
+const MISCOUNTED: &str = "miscounted";
+
+#[test]
+#[cfg_attr(miri, ignore = "thousands of schedules")]
+fn each_planted_mistake_is_found() {
+    use Fault::*;
+    let check = |fault| check_protocol(|workers| Small::new(workers, fault));
+    let mistakes = [
+        (NoFenceOfPoster, "a job from outside: ", LOST),
+        (FenceAfterTheLookForSleepers, "a job from outside: ", LOST),
+        (NoFenceOfSleeper, "a job from outside: ", LOST),
+        (NoLastLook, "a job from outside: ", LOST),
+        (LooksBeforeItRegisters, "a job from outside: ", LOST),
+        (NoLookAtTheLatch, "a stop: ", LOST),
+        (LatchBeforeItRegisters, "a stop: ", LOST),
+        (TrustsThePark, "a park that returns early: ", MISCOUNTED),
+        (NoCascade, "that need two workers: ", LOST),
+        (LooksForMoreBeforeItLeaves, "that need two workers: ", LOST),
+        (WakesAnyWorkerForOne, "a job for the second worker: ", LOST),
+        (NoEndOfTheSearch, "a stop: ", MISCOUNTED),
+        (WakerDoesNotCount, "a stop: ", MISCOUNTED),
+        (SaysThatAllAreAwake, "after a fence: ", LOST),
+        (SaysThatItWakesNone, "without a job: ", "`wake_worker`"),
+    ];
+    finds_each(check, &mistakes);
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "thousands of schedules")]
+fn each_planted_mistake_in_lending_is_found() {
+    use Fault::*;
+    let check = |fault| check_lending(|workers| Small::new(workers, fault));
+    let mistakes = [
+        (NoLookOnReturn, "a guest: ", LOST),
+        (NoFenceOnReturn, "a guest: ", LOST),
+        (ReturnsWhileLent, "a guest: ", "`no_work_found` returns"),
+        (LendsTheIneligible, "at rest: ", "eligible"),
+        (LendsTwice, "at rest: ", "borrowed already"),
+        (CountsTheBorrowed, "at rest: ", MISCOUNTED),
+        (SaysThatNoneWasWoken, "at rest: ", "`give_back`"),
+    ];
+    finds_each(check, &mistakes);
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "thousands of schedules")]
+fn each_planted_mistake_in_leaving_sleepers_out_is_found() {
+    use Fault::*;
+    let check = |fault| check_awake_set(|workers| Small::new(workers, fault));
+    let mistakes = [
+        (LeavesOutAllOthers, "to the second worker: ", LOST),
+        (OffersTheCaller, "to the second worker: ", "calling worker"),
+        (OffersTwice, "to the second worker: ", "twice"),
+        (OffersOnAfterAJob, "at rest: ", "another worker"),
+        (SaysThatAJobIsHeld, "to the second worker: ", "no worker"),
+    ];
+    finds_each(check, &mistakes);
 }
 
 /// By schedule, not by luck.
