@@ -123,6 +123,8 @@ impl Operation {
             };
             // SAFETY: 1. the request is borrowed under the lock; no backend has the operation yet.
             match unsafe { call.execute_at_once() } {
+                // Linux 5.9 and 5.10 may say so before the end. The call that may wait does not.
+                Ok(0) if progress == 0 && !state.request.is_at_end() => return false,
                 // The end of the file, or the rest is not in memory: then the next turn says so.
                 Ok(bytes) => {
                     state.progress += bytes;

@@ -186,6 +186,19 @@ impl Request {
         )
     }
 
+    /// Whether there are no bytes behind the position, as far as the system tells without a read:
+    /// it does not tell how long a device is.
+    pub(super) fn is_at_end(&self) -> bool {
+        matches!(
+            self,
+            Self::Transfer {
+                file,
+                position: Some(position),
+                ..
+            } if system::length(file.as_fd()).is_some_and(|length| *position >= length)
+        )
+    }
+
     /// Whether the buffer is full, or written whole.
     pub(super) fn is_complete(&self, progress: usize) -> bool {
         matches!(self, Self::Transfer { buffer, .. } if buffer.len() == progress)

@@ -21,6 +21,18 @@ pub(super) fn last_error() -> i32 {
 
 /// Whether reads and writes of a descriptor may wait for another process or a device.
 pub(super) fn is_stream(descriptor: BorrowedFd<'_>) -> io::Result<bool> {
+    let kind = status(descriptor)?.st_mode & libc::S_IFMT;
+    Ok(![libc::S_IFREG, libc::S_IFBLK, libc::S_IFDIR].contains(&kind))
+}
+
+/// Returns the length of a file, or `None` if the descriptor is of something else.
+pub(super) fn length(descriptor: BorrowedFd<'_>) -> Option<u64> {
+    let status = status(descriptor).ok()?;
+    let is_file = status.st_mode & libc::S_IFMT == libc::S_IFREG;
+    u64::try_from(status.st_size).ok().filter(|_| is_file)
+}
+
+fn status(descriptor: BorrowedFd<'_>) -> io::Result<libc::stat> {
     // SAFETY: zeros are a valid value of a structure of numbers, which the call overwrites.
     let (result, status) = unsafe {
         let mut status: libc::stat = mem::zeroed();
@@ -30,8 +42,7 @@ pub(super) fn is_stream(descriptor: BorrowedFd<'_>) -> io::Result<bool> {
     if result != 0 {
         return Err(io::Error::last_os_error());
     }
-    let kind = status.st_mode & libc::S_IFMT;
-    Ok(![libc::S_IFREG, libc::S_IFBLK, libc::S_IFDIR].contains(&kind))
+    Ok(status)
 }
 
 /// Lets reads and writes of a descriptor wait, if its `open` was not to. Returns whether the system

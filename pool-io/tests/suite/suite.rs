@@ -21,8 +21,8 @@ macro_rules! suite {
     ($module:ident, $backend:expr) => {
         crate::suite::suite! {
             $module, $backend;
-            files: round_trip short_reads_and_the_end an_empty_buffer_does_not_wait full_device
-                closed_pipe bad_input options_open_as_those_of_std_do
+            files: round_trip short_reads_and_the_end no_bytes_at_once_are_not_the_end
+                an_empty_buffer_does_not_wait full_device closed_pipe bad_input options_open_as_those_of_std_do
                 streams_that_fail_do_not_wait;
             waits: a_wait_runs_other_jobs a_blocking_wait_runs_none a_wait_sleeps_without_jobs
                 waits_do_not_nest_without_limit a_worker_runs_jobs_while_many_wait

@@ -11,7 +11,10 @@ use std::{
 
 use pool_io::{self as io, File, IoBackend, OpenOptions};
 
-use crate::suite::{TempFile, pipe_to_read, pipe_to_write, pool, raw_error, start_read};
+use crate::{
+    child::{Forbidden, forbid_system_calls, in_child},
+    suite::{TempFile, pipe_to_read, pipe_to_write, pool, raw_error, start_read},
+};
 
 pub(crate) fn round_trip(backend: IoBackend, name: &str) {
     let path = TempFile::new(name);
@@ -68,6 +71,24 @@ pub(crate) fn short_reads_and_the_end(backend: IoBackend, name: &str) {
     assert_eq!(read.wait().unwrap().data(), b"abc");
     drop(writer);
     assert_eq!(start_read(&pool, &reader).wait().unwrap().bytes, 0);
+}
+
+/// Linux 5.9 and 5.10 may answer a read that must not wait with no bytes before the end of a file.
+pub(crate) fn no_bytes_at_once_are_not_the_end(backend: IoBackend, name: &str) {
+    in_child(name, || {
+        let file = TempFile::with(name, b"hello").open();
+        let pool = pool(backend, 1);
+        // The call succeeds, and returns 0.
+        forbid_system_calls(Forbidden {
+            call: libc::SYS_preadv2,
+            second_argument: None,
+            error: 0,
+        });
+        let read_at = |offset| pool.install(|| io::read_at(&file, vec![0; 16], offset).wait());
+        assert_eq!(read_at(0).unwrap().data(), b"hello");
+        assert_eq!(read_at(4).unwrap().data(), b"o");
+        assert_eq!(read_at(5).unwrap().data(), b"");
+    });
 }
 
 /// Whatever carries it out: the system has nothing to wait for.
