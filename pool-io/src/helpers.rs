@@ -202,6 +202,11 @@ impl Helpers {
             let mut state = lock(&self.state);
             waiting.append(&mut state.to_poll);
             let has_ended = state.has_ended;
+            if has_ended {
+                // All helpers may be blocked for long. From here on, a cancel finds nothing that it
+                // could leave to this thread.
+                waiting.extend(mem::take(&mut state.queue));
+            }
             let is_stalled = watch.is_stalled(&mut state, Instant::now());
             drop(state);
             if is_stalled {

@@ -41,7 +41,8 @@ macro_rules! suite {
                 more_streams_than_the_process_may_open
                 an_operation_for_which_no_thread_is_left_fails
                 fifos_that_are_opened_stall_no_other_operation a_ring_waits_for_no_fifo
-                what_waits_for_a_helper_can_be_cancelled;
+                what_waits_for_a_helper_can_be_cancelled
+                what_waits_for_a_helper_ends_with_its_pool;
         }
     };
     ($module:ident, $backend:expr; $($subject:ident: $($test:ident)*;)*) => {

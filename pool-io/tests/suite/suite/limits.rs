@@ -268,6 +268,38 @@ pub(crate) fn what_waits_for_a_helper_can_be_cancelled(backend: IoBackend, name:
     assert_eq!(ended.filter(|&is_open| is_open).count(), MOST_HELPERS);
 }
 
+/// No helper is left that would look at the end.
+pub(crate) fn what_waits_for_a_helper_ends_with_its_pool(backend: IoBackend, name: &str) {
+    const MOST_HELPERS: usize = 64;
+    if backend == IoBackend::Ring {
+        return;
+    }
+    let pool = pool(backend, 1);
+    let path = fifo(name);
+    let options = OpenOptions::new().read(true);
+    let opens: Vec<_> = (0..MOST_HELPERS + 2)
+        .map(|_| pool.install(|| io::open(&path.0, &options)))
+        .collect();
+    let end = thread::spawn(move || pool.shutdown());
+    let [.., cancelled, last] = &opens[..] else {
+        unreachable!("there are many")
+    };
+    wait_for(|| last.is_finished());
+    cancelled.cancel();
+    wait_for(|| cancelled.is_finished());
+    let _both = fs::OpenOptions::new()
+        .read(true)
+        .write(true)
+        .open(&path.0)
+        .unwrap();
+    for open in opens {
+        if let Err(error) = open.wait() {
+            assert_eq!(error.raw_os_error(), Some(libc::ECANCELED));
+        }
+    }
+    end.join().unwrap().unwrap();
+}
+
 /// Whether the kernel knows the path, or does such an `open` always on a thread of its own.
 pub(crate) fn a_ring_waits_for_no_fifo(backend: IoBackend, name: &str) {
     const FIFOS: usize = 20;
