@@ -4,7 +4,7 @@ use std::{
     panic::resume_unwind,
     sync::{
         Arc,
-        atomic::{AtomicUsize, Ordering::Relaxed},
+        atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed},
         mpsc,
     },
     thread,
@@ -16,16 +16,20 @@ use crate::Parker;
 /// A park that lasts so long has lost its token. A check that passes does not wait for time.
 const PATIENCE: Duration = Duration::from_secs(30);
 const ROUNDS: usize = if cfg!(miri) { 20 } else { 2_000 };
+/// After so many looks in vain, a thread that waits for an answer pauses.
+const MANY_LOOKS: u32 = 1_000;
+const PAUSE: Duration = Duration::from_millis(1);
 
 /// Checks that a parker keeps what [`Parker`] promises.
 ///
-/// `make` creates a parker for the thread that calls it, which alone parks.
+/// `make` creates a parker for the thread that calls it, which alone parks. A guest is another
+/// thread.
 ///
 /// In one thread, so the same in each run: a token that comes before `park` is kept; two tokens are
 /// not fewer than one; the tokens of the worker and of its guest are two; `relax` returns; and
 /// `now` does not decrease. Then two threads pass numbers to each other, and a token that is lost
 /// in between is found, or a number that is not visible after the `park`; these are races, which
-/// luck decides.
+/// luck decides. The same is done with a guest, while the worker's own thread is in `park`.
 ///
 /// # Examples
 /// ```
@@ -56,10 +60,12 @@ pub(super) fn check_within<P: Parker + Send + Sync + 'static>(
     let thread = thread::spawn(move || {
         in_one_thread(&make(), &step);
         in_two_threads(&Arc::new(make()), &step);
+        in_three_threads(&Arc::new(make()), &step);
     });
     let mut last = "";
     loop {
         match steps.recv_timeout(patience) {
+            Ok("") => {}
             Ok(step) => last = step,
             Err(mpsc::RecvTimeoutError::Timeout) => {
                 panic!("the parker has lost a token, or does not return: {last}");
@@ -114,29 +120,76 @@ fn in_two_threads<P: Parker + Send + Sync + 'static>(
     parker: &Arc<P>,
     step: &mpsc::Sender<&'static str>,
 ) {
+    step.send("`park`, while another thread unparks")
+        .expect("the check receives the steps");
+    pass_numbers(parker, P::park, P::unpark, step);
+}
+
+/// Passes numbers to a guest, while the thread of the worker waits in `park`, as it does when it
+/// has lent its seat.
+fn in_three_threads<P: Parker + Send + Sync + 'static>(
+    parker: &Arc<P>,
+    step: &mpsc::Sender<&'static str>,
+) {
+    step.send("`park_guest`, while another thread unparks")
+        .expect("the check receives the steps");
+    let has_left = Arc::new(AtomicBool::new(false));
+    let guest = {
+        let (parker, has_left, step) = (parker.clone(), has_left.clone(), step.clone());
+        thread::spawn(move || {
+            pass_numbers(&parker, P::park_guest, P::unpark_guest, &step);
+            has_left.store(true, Relaxed);
+            parker.unpark();
+        })
+    };
+    // Liveness: the guest gives the token when it has seen all numbers. If the parker has lost a
+    // token, it does not, and the check fails.
+    while !has_left.load(Relaxed) {
+        parker.park();
+        thread::yield_now();
+    }
+    if let Err(payload) = guest.join() {
+        resume_unwind(payload);
+    }
+}
+
+/// Passes numbers from another thread to this one, which parks by `park` and answers each.
+fn pass_numbers<P: Parker + Send + Sync + 'static>(
+    parker: &Arc<P>,
+    park: fn(&P),
+    unpark: fn(&P),
+    step: &mpsc::Sender<&'static str>,
+) {
     let numbers = Arc::new([const { AtomicUsize::new(0) }; 2]);
     let other = {
         let (parker, numbers) = (parker.clone(), numbers.clone());
         thread::spawn(move || {
             for round in 1..=ROUNDS {
                 numbers[0].store(round, Relaxed);
-                parker.unpark();
+                unpark(&parker);
                 // Liveness: the other thread answers when it has seen the number. If its parker has
                 // lost the token, it does not, and the check fails.
+                let mut looks = 0_u32;
                 while numbers[1].load(Relaxed) < round {
                     thread::yield_now();
+                    looks += 1;
+                    if looks > MANY_LOOKS {
+                        // A check that has failed leaves this thread behind, which must not keep a
+                        // processor busy.
+                        looks = 0;
+                        thread::sleep(PAUSE);
+                    }
                 }
             }
         })
     };
     for round in 1..=ROUNDS {
-        step.send("`park`, while another thread unparks")
-            .expect("the check receives the steps");
         // Liveness: the token comes after the number. A park may return without it.
         while numbers[0].load(Relaxed) < round {
-            parker.park();
+            park(parker);
         }
         numbers[1].store(round, Relaxed);
+        step.send("").expect("the check receives the steps");
     }
     if let Err(payload) = other.join() {
         resume_unwind(payload);

@@ -119,6 +119,72 @@ fn a_guest_that_takes_the_token_of_the_worker_is_found() {
     assert!(found.contains("`park_guest`"), "{found}");
 }
 
+/// A parker with a token for each of the two threads, and one condition variable.
+#[derive(Default)]
+struct WithGuest {
+    tokens: Mutex<[bool; 2]>,
+    available: Condvar,
+    /// How a thread that waits learns of the token of a guest.
+    notify: Option<fn(&Condvar)>,
+}
+
+impl WithGuest {
+    fn take(&self, which: usize) {
+        let mut tokens = self.tokens.lock().unwrap();
+        while !std::mem::take(&mut tokens[which]) {
+            tokens = self.available.wait(tokens).unwrap();
+        }
+    }
+}
+
+impl Parker for WithGuest {
+    fn park(&self) {
+        self.take(0);
+    }
+
+    fn unpark(&self) {
+        self.tokens.lock().unwrap()[0] = true;
+        self.available.notify_all();
+    }
+
+    fn park_guest(&self) {
+        self.take(1);
+    }
+
+    fn unpark_guest(&self) {
+        self.tokens.lock().unwrap()[1] = true;
+        if let Some(notify) = self.notify {
+            notify(&self.available);
+        }
+    }
+}
+
+#[test]
+fn a_parker_that_wakes_both_threads_passes() {
+    check_parker(|| WithGuest {
+        notify: Some(Condvar::notify_all),
+        ..WithGuest::default()
+    });
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "leaves threads behind")]
+fn a_guest_that_is_not_woken_is_found() {
+    let found = failure_of(WithGuest::default);
+    assert!(found.ends_with("`park_guest`, while another thread unparks"));
+}
+
+/// The thread of the worker, which has lent its seat, waits at the same time.
+#[test]
+#[cfg_attr(miri, ignore = "leaves threads behind")]
+fn a_guest_whose_wake_up_the_worker_takes_is_found() {
+    let found = failure_of(|| WithGuest {
+        notify: Some(Condvar::notify_one),
+        ..WithGuest::default()
+    });
+    assert!(found.ends_with("`park_guest`, while another thread unparks"));
+}
+
 #[test]
 fn a_clock_that_goes_backwards_is_found() {
     struct Backwards(AtomicU32);
