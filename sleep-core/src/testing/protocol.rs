@@ -27,9 +27,13 @@ const WORKERS: [&str; QUEUES - 1] = ["worker 0", "worker 1"];
 struct Pool<S> {
     sleep: S,
     stop: Vec<StopLatch>,
+    /// For a job that waits for another one by the protocol, on the worker with this number.
+    awaited: Vec<StopLatch>,
     finished: AtomicUsize,
     /// How many jobs have begun that wait for another one.
     begun: AtomicUsize,
+    /// The worker that runs the job which has begun first.
+    first: AtomicUsize,
     /// Whether the worker's own thread is in `no_work_found`.
     is_idle: Vec<AtomicBool>,
     /// Whether a guest has the worker's seat.
@@ -57,6 +61,9 @@ enum Jobs {
     /// The first one queues another one on its worker's own queue, and ends when that has begun. So
     /// another worker must take it from there.
     Fork,
+    /// The first one ends when the second one has been run. Its worker looks for other jobs
+    /// meanwhile, or sleeps.
+    Wait,
 }
 
 /// Returns the queues in which the worker with this number looks.
@@ -115,13 +122,16 @@ impl<S: SleepProtocol<Parker = ScheduledParker>> Pool<S> {
                 .map(|_| AtomicBool::new(false))
                 .collect()
         };
+        let latches = || (0..sleep.num_workers()).map(|_| StopLatch::new()).collect();
         Self {
-            stop: (0..sleep.num_workers()).map(|_| StopLatch::new()).collect(),
+            stop: latches(),
+            awaited: latches(),
             is_idle: flags(),
             is_lent: flags(),
             sleep,
             finished: AtomicUsize::new(0),
             begun: AtomicUsize::new(0),
+            first: AtomicUsize::new(0),
             jobs,
             sources,
             done: ScheduledParker::new(),
@@ -140,14 +150,19 @@ impl<S: SleepProtocol<Parker = ScheduledParker>> Pool<S> {
 
     /// Plays a worker from its first search to its stop.
     fn work(&self, index: usize) {
-        let (me, stop) = (self.worker(index), &self.stop[index]);
+        self.work_until(index, &self.stop[index], Purpose::Job);
+    }
+
+    /// Plays a worker until its latch is set.
+    fn work_until(&self, index: usize, latch: &StopLatch, purpose: Purpose) {
+        let me = self.worker(index);
         let more_work = || {
             let has_more = actor(|actor| actor.memory(|memory, _| memory.is_there(&[SHARED])));
             point("has looked for more work");
             has_more
         };
-        let mut idle = self.sleep.start_looking(me, Purpose::Job);
-        while !stop.probe() {
+        let mut idle = self.sleep.start_looking(me, purpose);
+        while !latch.probe() {
             let queues = (self.sources)(self, Some(me), index);
             if actor(|actor| actor.memory(|memory, me| memory.take(me, &queues))) {
                 self.has_taken.store(true, SeqCst);
@@ -155,12 +170,12 @@ impl<S: SleepProtocol<Parker = ScheduledParker>> Pool<S> {
                 point("has taken a job");
                 self.sleep.work_found(idle, more_work);
                 self.run_job(index);
-                idle = self.sleep.start_looking(me, Purpose::Job);
+                idle = self.sleep.start_looking(me, purpose);
             } else {
                 note("finds no job");
                 self.is_idle[index].store(true, SeqCst);
                 self.sleep
-                    .no_work_found(&mut idle, stop.latch(), || self.has_work(index));
+                    .no_work_found(&mut idle, latch.latch(), || self.has_work(index));
                 self.is_idle[index].store(false, SeqCst);
                 if self.is_lent[index].load(SeqCst) {
                     fail("`no_work_found` returns while a guest has the worker's seat");
@@ -184,19 +199,31 @@ impl<S: SleepProtocol<Parker = ScheduledParker>> Pool<S> {
 
     fn run_job(&self, worker: usize) {
         if self.jobs != Jobs::Short {
-            // Liveness: the job that begins second gives the token.
+            // Liveness: the job that begins second gives the token, or sets the latch.
             if self.begun.fetch_add(1, SeqCst).is_multiple_of(2) {
-                if self.jobs == Jobs::Fork {
-                    self.fork(worker);
-                }
-                note("runs a job that waits for another one");
-                self.partner.wait();
+                self.wait_for_second_job(worker);
+            } else if self.jobs == Jobs::Wait {
+                let first = self.first.load(SeqCst);
+                self.awaited[first].set(&self.sleep, self.worker(first));
             } else {
                 self.partner.notify();
             }
         }
         self.finished.fetch_add(1, SeqCst);
         self.done.notify();
+    }
+
+    /// Runs the job that begins first.
+    fn wait_for_second_job(&self, worker: usize) {
+        if self.jobs == Jobs::Wait {
+            self.first.store(worker, SeqCst);
+            return self.work_until(worker, &self.awaited[worker], Purpose::Wait);
+        }
+        if self.jobs == Jobs::Fork {
+            self.fork(worker);
+        }
+        note("runs a job that waits for another one");
+        self.partner.wait();
     }
 
     /// Queues a job on a worker's own queue, and announces it unless all workers are awake.

@@ -139,6 +139,24 @@ where
             pool.wait_for(2);
         }),
         Scenario {
+            jobs: Jobs::Wait,
+            ..one("a job that waits for a later one", |pool| {
+                pool.inject(1);
+                pool.wait_until_taken();
+                pool.inject(1);
+                pool.wait_for(2);
+            })
+        },
+        Scenario {
+            jobs: Jobs::Wait,
+            ..two("a job that waits for one of another worker", |pool| {
+                pool.inject(1);
+                pool.rest();
+                pool.inject(1);
+                pool.wait_for(2);
+            })
+        },
+        Scenario {
             jobs: Jobs::NeedEachOther,
             ..two("two jobs at once that need two workers", |pool| {
                 pool.inject(2);

@@ -20,6 +20,7 @@ enum Fault {
     LooksBeforeItRegisters,
     NoLookAtTheLatch,
     LatchBeforeItRegisters,
+    NoLookAtTheLatchOfAJob,
     TrustsThePark,
     NoCascade,
     LooksForMoreBeforeItLeaves,
@@ -114,7 +115,7 @@ impl Small {
 
 impl SleepProtocol for Small {
     type Parker = ScheduledParker;
-    type IdleState = WorkerIndex;
+    type IdleState = (WorkerIndex, Purpose);
     type Hint = ();
 
     fn num_workers(&self) -> usize {
@@ -125,19 +126,20 @@ impl SleepProtocol for Small {
         &self.parkers[worker.get()]
     }
 
-    fn start_looking(&self, worker: WorkerIndex, _purpose: Purpose) -> WorkerIndex {
+    fn start_looking(&self, worker: WorkerIndex, purpose: Purpose) -> Self::IdleState {
         self.inactive.fetch_add(1, SeqCst);
-        worker
+        (worker, purpose)
     }
 
     fn no_work_found(
         &self,
-        idle: &mut WorkerIndex,
+        idle: &mut Self::IdleState,
         latch: &CoreLatch,
         has_work: impl FnOnce() -> bool,
     ) {
-        let me = idle.get();
-        let uses_latch = !self.has(Fault::NoLookAtTheLatch);
+        let (me, purpose) = (idle.0.get(), idle.1);
+        let uses_latch = !self.has(Fault::NoLookAtTheLatch)
+            && (purpose == Purpose::Job || !self.has(Fault::NoLookAtTheLatchOfAJob));
         if uses_latch && !latch.get_sleepy() {
             return;
         }
@@ -168,7 +170,7 @@ impl SleepProtocol for Small {
         latch.wake_up();
     }
 
-    fn work_found(&self, _idle: WorkerIndex, more_work: impl FnOnce() -> bool) {
+    fn work_found(&self, _idle: Self::IdleState, more_work: impl FnOnce() -> bool) {
         let ends = !self.has(Fault::NoEndOfTheSearch);
         let looks_first = self.has(Fault::LooksForMoreBeforeItLeaves);
         if ends && !looks_first {
@@ -325,6 +327,7 @@ fn each_planted_mistake_is_found() {
         (LooksBeforeItRegisters, "a job from outside: ", LOST),
         (NoLookAtTheLatch, "a stop: ", LOST),
         (LatchBeforeItRegisters, "a stop: ", LOST),
+        (NoLookAtTheLatchOfAJob, "one of another worker: ", LOST),
         (TrustsThePark, "a park that returns early: ", MISCOUNTED),
         (NoCascade, "that need two workers: ", LOST),
         (LooksForMoreBeforeItLeaves, "that need two workers: ", LOST),
