@@ -42,8 +42,8 @@ impl Position {
     pub(super) const STEP: usize = 8;
 
     /// The most elements of a ring, a power of two. Distances within it are positive, and no
-    /// position is beyond a word of a fenced mode (see `FENCED_OFFSET`). Only elements without
-    /// words reach it.
+    /// position is beyond a word of a fenced mode (see `FENCED_OFFSET`). On 64 bits only elements
+    /// without words reach it; on 32 bits, elements of one word do with half a gigabyte.
     pub(super) const MOST_ELEMENTS: usize = 1 << (usize::BITS - 5);
 
     /// Returns the position as a word.

@@ -19,6 +19,9 @@ impl<H: Handle> Worker<H> {
     /// # Errors
     /// Gives the element back if a deque of fixed capacity is full.
     ///
+    /// # Panics
+    /// If a growing deque has 2<sup>`usize::BITS` - 5</sup> elements already.
+    ///
     /// # Examples
     /// ```
     /// use deque_core::{Deque, Fixed, Full, Order};
@@ -209,6 +212,9 @@ impl<H: Handle> Worker<H> {
 #[cfg(feature = "alloc")]
 impl<T: Element, H: Handle<Element = T, Storage = Growable<T>>> Worker<H> {
     /// Adds an element; the deque grows as needed.
+    ///
+    /// # Panics
+    /// If the deque has 2<sup>`usize::BITS` - 5</sup> elements already.
     ///
     /// # Examples
     /// ```
