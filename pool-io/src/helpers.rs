@@ -27,7 +27,11 @@ use crate::{
 };
 
 mod growth;
+mod noise;
+#[cfg(test)]
+mod tests;
 use growth::Watch;
+use noise::Noise;
 
 /// How many helpers a pool has at first.
 const HELPERS: usize = 4;
@@ -198,7 +202,10 @@ impl Helpers {
     fn poll(self: &Arc<Self>, pool: Pool<'_>) {
         let mut waiting: Vec<Arc<Operation>> = Vec::new();
         let mut watch = Watch::default();
+        let mut noise = Noise::default();
         loop {
+            let now = Instant::now();
+            noise.begin(now);
             let mut state = lock(&self.state);
             waiting.append(&mut state.to_poll);
             let has_ended = state.has_ended;
@@ -207,7 +214,7 @@ impl Helpers {
                 // could leave to this thread.
                 waiting.extend(mem::take(&mut state.queue));
             }
-            let is_stalled = watch.is_stalled(&mut state, Instant::now());
+            let is_stalled = watch.is_stalled(&mut state, now);
             drop(state);
             if is_stalled {
                 // If the system refuses the thread, the next look tries again.
@@ -222,7 +229,11 @@ impl Helpers {
             for operation in mem::take(&mut waiting) {
                 let next = match operation.call() {
                     Ok(call) if !has_ended => {
-                        descriptors.push(call.readiness());
+                        let mut descriptor = call.readiness();
+                        if operation.is_noisy() {
+                            descriptor = noise.prepare(descriptor, now);
+                        }
+                        descriptors.push(descriptor);
                         waiting.push(operation);
                         continue;
                     }
@@ -239,7 +250,7 @@ impl Helpers {
             // Liveness: whatever changes for this thread (a new operation, a cancelled one, a queue
             // to watch, the end) is stored before the counter is increased, and the counter stays
             // above zero until we have reset it, after which we look.
-            system::poll(&mut descriptors, watch.milliseconds());
+            system::poll(&mut descriptors, noise.limit(watch.milliseconds()));
             if descriptors[0].revents != 0 {
                 // Without a wait: it is not known to be above zero if nothing could be polled.
                 self.poke.wait_and_reset_within(0);

@@ -30,6 +30,9 @@ const NESTED_WAITS: usize = 16;
 /// process that gets many signals needs more tries.
 const TRIES: u32 = 16;
 
+/// After so many waits for a descriptor that was ready each time, and gave nothing, it is noisy.
+const MANY_WAITS: u32 = 16;
+
 thread_local! {
     /// The waits of this thread in which it runs other jobs.
     static WAITS: Cell<usize> = const { Cell::new(0) };
@@ -54,6 +57,8 @@ struct State {
     progress: usize,
     /// Whether the next call waits until a transfer does not block.
     is_polling: bool,
+    /// How many such waits have ended.
+    waits: u32,
     is_cancelled: bool,
     /// How often the kernel has cancelled it although the caller has not.
     kernel_cancels: u32,
@@ -96,6 +101,7 @@ impl Operation {
                 request,
                 progress: 0,
                 is_polling: false,
+                waits: 0,
                 is_cancelled: false,
                 kernel_cancels: 0,
                 result: None,
@@ -181,6 +187,12 @@ impl Operation {
         lock(&self.state).is_polling
     }
 
+    /// Whether the descriptor has been ready again and again, and the transfer would have blocked
+    /// nevertheless.
+    pub(super) fn is_noisy(&self) -> bool {
+        lock(&self.state).waits > MANY_WAITS
+    }
+
     /// Returns the next call. The addresses in it are valid until the operation is
     /// [concluded](Self::conclude).
     ///
@@ -206,6 +218,7 @@ impl Operation {
         match result {
             Ok(_) if state.is_polling && !state.is_cancelled => {
                 state.is_polling = false;
+                state.waits = state.waits.saturating_add(1);
                 return Next::Again;
             }
             Ok(_) if state.is_polling => return state.finish(Err(libc::ECANCELED)),
