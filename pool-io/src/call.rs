@@ -37,6 +37,9 @@ pub(crate) enum Call {
     Poll {
         descriptor: RawFd,
         direction: Direction,
+        /// Whether the descriptor has been ready again and again, and the transfer would have
+        /// blocked nevertheless.
+        is_noisy: bool,
     },
 }
 
@@ -204,6 +207,7 @@ impl Call {
             Self::Poll {
                 descriptor,
                 direction,
+                ..
             } => (descriptor, direction.events()),
             _ => (-1, 0),
         };

@@ -22,6 +22,7 @@ use std::{
 use pool_std::driver::Pool;
 
 use crate::{
+    call::Call,
     operation::{Operation, follow},
     system::{self, EventCounter, lock},
 };
@@ -229,11 +230,12 @@ impl Helpers {
             for operation in mem::take(&mut waiting) {
                 let next = match operation.call() {
                     Ok(call) if !has_ended => {
-                        let mut descriptor = call.readiness();
-                        if operation.is_noisy() {
-                            descriptor = noise.prepare(descriptor, now);
-                        }
-                        descriptors.push(descriptor);
+                        descriptors.push(match call {
+                            Call::Poll { is_noisy: true, .. } => {
+                                noise.prepare(call.readiness(), now)
+                            }
+                            _ => call.readiness(),
+                        });
                         waiting.push(operation);
                         continue;
                     }

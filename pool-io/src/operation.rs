@@ -187,12 +187,6 @@ impl Operation {
         lock(&self.state).is_polling
     }
 
-    /// Whether the descriptor has been ready again and again, and the transfer would have blocked
-    /// nevertheless.
-    pub(super) fn is_noisy(&self) -> bool {
-        lock(&self.state).waits > MANY_WAITS
-    }
-
     /// Returns the next call. The addresses in it are valid until the operation is
     /// [concluded](Self::conclude).
     ///
@@ -203,7 +197,8 @@ impl Operation {
         if state.is_cancelled {
             return Err(libc::ECANCELED);
         }
-        match state.request.poll().filter(|_| state.is_polling) {
+        let is_noisy = state.waits > MANY_WAITS;
+        match state.request.poll(is_noisy).filter(|_| state.is_polling) {
             Some(call) => Ok(call),
             None => {
                 let progress = state.progress;
@@ -215,6 +210,11 @@ impl Operation {
     /// Reports what the call has returned, by the backend that has the operation.
     pub(super) fn conclude(&self, result: Result<usize, i32>) -> Next {
         let mut state = lock(&self.state);
+        let result = match result {
+            // The pause of a ring has ended, which stands for the wait.
+            Err(libc::ETIME) if state.is_polling => Ok(0),
+            result => result,
+        };
         match result {
             Ok(_) if state.is_polling && !state.is_cancelled => {
                 state.is_polling = false;

@@ -139,14 +139,16 @@ impl Request {
         })
     }
 
-    /// Returns the call that waits until a transfer would not block.
-    pub(super) fn poll(&self) -> Option<Call> {
+    /// Returns the call that waits until a transfer would not block, from a descriptor that is noisy
+    /// or not.
+    pub(super) fn poll(&self, is_noisy: bool) -> Option<Call> {
         match self {
             Self::Transfer {
                 direction, file, ..
             } => Some(Call::Poll {
                 descriptor: file.raw(),
                 direction: *direction,
+                is_noisy,
             }),
             _ => None,
         }

@@ -118,6 +118,7 @@ impl Ring {
             opcode::Write::CODE,
             opcode::Fsync::CODE,
             opcode::PollAdd::CODE,
+            opcode::Timeout::CODE,
             // Of Linux 5.19, as the cancelling of everything that is in flight. Before, a cancel
             // that asks for that, or for no completion of its own, does nothing.
             opcode::Socket::CODE,
@@ -206,7 +207,8 @@ impl Ring {
             let mut queue = unsafe { self.ring.submission_shared() };
             submission.set_queued(queue.len());
             // SAFETY: what the entry refers to lives until it is completed: an operation by its
-            // reference, which the address stands for, and the buffer of the hint with the ring.
+            // reference, which the address stands for, the buffer of the hint with the ring, and
+            // the length of a pause as a static.
             submission.queue(|entry| unsafe { queue.push(entry) }.is_ok());
             if !submission.is_waiting() && queue.is_empty() {
                 self.is_refused.store(false, Ordering::Relaxed);

@@ -3,13 +3,16 @@
 use io_uring::{
     opcode,
     squeue::{Entry, Flags},
-    types::{CancelBuilder, Fd},
+    types::{CancelBuilder, Fd, Timespec},
 };
 
 use crate::{
     call::{Call, Direction},
     ring::IGNORED,
 };
+
+/// How long an operation on a noisy descriptor pauses before it tries the transfer again.
+static PAUSE: Timespec = Timespec::new().nsec(1_000_000);
 
 /// Returns the entry that asks the kernel to end others early.
 pub(super) fn cancel(which: CancelBuilder) -> Entry {
@@ -56,9 +59,12 @@ pub(super) fn entry(call: Call) -> Entry {
             }
         }
         Call::Sync { descriptor } => opcode::Fsync::new(Fd(descriptor)).build(),
+        // It would be ready at once.
+        Call::Poll { is_noisy: true, .. } => opcode::Timeout::new(&raw const PAUSE).build(),
         Call::Poll {
             descriptor,
             direction,
+            ..
         } => opcode::PollAdd::new(Fd(descriptor), direction.events() as u32).build(),
     }
 }

@@ -53,6 +53,34 @@ fn expect(operation: &Operation, result: Result<usize, i32>) {
     assert_eq!(operation.take().expect("finished").1, result);
 }
 
+/// A socket that keeps errors in a queue is ready without end, and a read of it would block.
+#[test]
+fn a_descriptor_that_is_always_ready_is_not_polled_without_a_pause() {
+    let Some((ring, _event)) = ring(2) else {
+        return;
+    };
+    let (_reader, writer) = pipe().unwrap();
+    // The pipe is ready. Its writes are said to block nevertheless.
+    let request = Request::write(&File::new(writer).unwrap(), vec![0; 8], None);
+    let write = Operation::new(None, request);
+    let mut pauses = 0;
+    for _ in 0..20 {
+        assert!(matches!(write.conclude(Err(libc::EAGAIN)), Next::Again));
+        assert!(ring.submit(write.clone()).is_none());
+        let completed = loop {
+            if let Some(completed) = ring.reap_after(|_| ()).pop() {
+                break completed;
+            }
+            std::thread::yield_now();
+        };
+        pauses += usize::from(completed.result == Err(libc::ETIME));
+        assert!(matches!(write.conclude(completed.result), Next::Again));
+        ring.has_concluded();
+        assert!(!write.is_polling(), "the next call is the transfer");
+    }
+    assert_eq!(pauses, 3, "after 17 waits in vain");
+}
+
 #[test]
 fn a_full_queue_loses_no_submission() {
     const READS: usize = 20;
