@@ -332,8 +332,8 @@ impl<S: AwakeSet<Parker = ScheduledParker>> Pool<S> {
 ///   latch is not looked at or falls asleep before the registration, or a worker that finds work
 ///   leaves the rest to one that sleeps (promises 1 to 3);
 /// - a fence that is missing, or comes too late, if the protocol executes its fences by
-///   [`full_fence`]. To this end, the check's queues show each write and read as late as a processor
-///   may without a fence (promise 1);
+///   [`full_fence`]. To this end, the check's queues show each write and read as late as a
+///   processor may without a fence (promise 1);
 /// - a call that waits for a worker, or panics (promise 4; not one that allocates);
 /// - a park that returns without a token, and is taken for a wake-up;
 /// - workers that are counted wrongly: `num_inactive`, `num_sleeping` and `all_are_awake`;
