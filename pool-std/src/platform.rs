@@ -6,7 +6,7 @@ use std::{
     hash::{BuildHasher, RandomState},
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
     ptr::{self, NonNull},
-    sync::Arc,
+    sync::{Arc, OnceLock},
     time::Duration,
 };
 
@@ -138,7 +138,12 @@ unsafe impl Platform for Std {
     fn random_seed(registry: &Registry, worker: WorkerIndex) -> u64 {
         match &registry.data().turns {
             Some(membership) => membership.seed_of(worker),
-            None => RandomState::new().hash_one(0),
+            None => {
+                // A state for each thread would ask the system for random numbers each time.
+                static KEYS: OnceLock<RandomState> = OnceLock::new();
+                let keys = KEYS.get_or_init(RandomState::new);
+                keys.hash_one((ptr::from_ref(registry).addr(), worker.get()))
+            }
         }
     }
 

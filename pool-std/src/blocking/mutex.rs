@@ -20,11 +20,20 @@ pub(crate) const WAITED_FOR_ITSELF: &str =
 ///
 /// A thread that locks it twice aborts the process with a message: a deadlock handler runs under
 /// this lock, and would wait for itself if it waited for its own pool.
+///
+/// It asks the system to wake a thread only if one waits. Each thread of a pool locks it when it
+/// starts, and when it ends.
 pub(crate) struct OsMutex {
-    is_locked: Mutex<bool>,
+    state: Mutex<State>,
     unlocked: Condvar,
     /// Which thread holds the lock, as [`this_thread`] has it; 0 if none does.
     owner: AtomicUsize,
+}
+
+struct State {
+    is_locked: bool,
+    /// How many threads wait until it is not.
+    waiting: usize,
 }
 
 // SAFETY: `lock` and `try_lock` return (with true) only after this thread has changed `is_locked`
@@ -33,7 +42,10 @@ unsafe impl RawMutex for OsMutex {
     // The trait wants a constant, which each mutex copies.
     #[allow(clippy::declare_interior_mutable_const)]
     const INIT: Self = Self {
-        is_locked: Mutex::new(false),
+        state: Mutex::new(State {
+            is_locked: false,
+            waiting: 0,
+        }),
         unlocked: Condvar::new(),
         owner: AtomicUsize::new(0),
     };
@@ -46,20 +58,24 @@ unsafe impl RawMutex for OsMutex {
         if self.owner.load(Ordering::Relaxed) == this_thread {
             abort_with(WAITED_FOR_ITSELF);
         }
-        let is_locked = lock(&self.is_locked);
-        // Liveness: the holder notifies when it unlocks, under the same lock as this wait.
-        let is_locked = self.unlocked.wait_while(is_locked, |is_locked| *is_locked);
-        *is_locked.unwrap_or_else(PoisonError::into_inner) = true;
+        let mut state = lock(&self.state);
+        state.waiting += 1;
+        // Liveness: the holder unlocks under the same lock as this wait, finds this thread among
+        // those that wait, and notifies one of them.
+        let state = self.unlocked.wait_while(state, |state| state.is_locked);
+        let mut state = state.unwrap_or_else(PoisonError::into_inner);
+        state.waiting -= 1;
+        state.is_locked = true;
         // Ordering: Relaxed, as above.
         self.owner.store(this_thread, Ordering::Relaxed);
     }
 
     fn try_lock(&self) -> bool {
-        let mut is_locked = lock(&self.is_locked);
-        if *is_locked {
+        let mut state = lock(&self.state);
+        if state.is_locked {
             return false;
         }
-        *is_locked = true;
+        state.is_locked = true;
         // Ordering: Relaxed, see `lock`.
         self.owner.store(this_thread(), Ordering::Relaxed);
         true
@@ -68,8 +84,13 @@ unsafe impl RawMutex for OsMutex {
     unsafe fn unlock(&self) {
         // Ordering: Relaxed, see `lock`.
         self.owner.store(0, Ordering::Relaxed);
-        *lock(&self.is_locked) = false;
-        self.unlocked.notify_one();
+        let mut state = lock(&self.state);
+        state.is_locked = false;
+        let is_awaited = state.waiting > 0;
+        drop(state);
+        if is_awaited {
+            self.unlocked.notify_one();
+        }
     }
 }
 
