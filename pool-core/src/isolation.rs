@@ -29,8 +29,8 @@
 //! a job below it was begun before. Either it runs, or it waits for jobs that were begun later,
 //! which have ended, or that are still queued. Those are on the worker's own deque, in its subtree,
 //! and the worker runs them itself; or they were queued by a thief that has ended the job which
-//! queued them. The thief runs them before it does anything else, so that a lock of the caller,
-//! which another job needs, cannot keep it from them; or they are in the subtree of its own wait.
+//! queued them. The thief runs them before it does anything else, also if its own wait is over by
+//! then, so that a lock of the caller, which another job needs, cannot keep it from them.
 //!
 //! A program that waits in another way, for example on a channel, can wait for a job that only an
 //! isolated worker could run. So can one that waits for a [detached](crate::Registry::inject) job.

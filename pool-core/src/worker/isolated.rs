@@ -199,10 +199,11 @@ impl<P: Platform> IsolatedWait<'_, P> {
     }
 
     fn run_stolen(&mut self, (job, theft, isolation): (JobRef, Theft, Isolation)) {
-        let worker = self.worker;
         self.note_active(SearchEnd::Job);
+        // With what it leaves on the deque: the wait may be over after it.
+        //
         // SAFETY: 1. the queue gave it to us alone.
-        worker.with_lineage(Some(theft), isolation, || unsafe { worker.run(job) });
+        unsafe { self.worker.run_stolen(job, theft, isolation) };
     }
 
     /// Steals a job of the subtree. Returns [`Steal::Retry`] if another worker was in the way.

@@ -1,12 +1,17 @@
 //! How a worker takes the jobs of its own queues, and runs a job.
 
 use crate::{
+    isolation::Isolation,
     job::{JobName, JobRef},
     metrics::{Event, Observer as _},
     platform::Platform,
     queue::JobQueue,
     retries::Retries,
-    worker::{WorkerThread, lineage::Found, stay::Stay},
+    worker::{
+        WorkerThread,
+        lineage::{Found, Theft},
+        stay::Stay,
+    },
 };
 
 impl<P: Platform> WorkerThread<P> {
@@ -41,18 +46,27 @@ impl<P: Platform> WorkerThread<P> {
     /// 1. As for [`JobRef::execute`].
     #[inline]
     pub(crate) unsafe fn run_found(&self, found: Found) {
-        // SAFETY: obligation 1 is forwarded to our caller.
-        let run = || unsafe { self.run(found.job) };
         match found.isolated {
-            None => run(),
-            Some((theft, isolation)) => self.with_lineage(Some(theft), isolation, || {
-                let begin = self.own().next_position();
-                run();
-                if self.can_isolate() {
-                    self.run_rest_from(begin);
-                }
-            }),
+            // SAFETY: obligation 1 is forwarded to our caller.
+            None => unsafe { self.run(found.job) },
+            // SAFETY: obligation 1 is forwarded to our caller.
+            Some((theft, isolation)) => unsafe { self.run_stolen(found.job, theft, isolation) },
         }
+    }
+
+    /// Runs a stolen job with its lineage, and what it has left on the deque.
+    ///
+    /// # Safety
+    /// 1. As for [`JobRef::execute`].
+    pub(super) unsafe fn run_stolen(&self, job: JobRef, theft: Theft, isolation: Isolation) {
+        self.with_lineage(Some(theft), isolation, || {
+            let begin = self.own().next_position();
+            // SAFETY: obligation 1 is forwarded to our caller.
+            unsafe { self.run(job) };
+            if self.can_isolate() {
+                self.run_rest_from(begin);
+            }
+        });
     }
 
     /// Returns how many jobs from queues are being run, one inside the other.

@@ -2,7 +2,7 @@
 //!
 //! Other workers take them, but not one that waits in isolation: it could not tell that they
 //! descend from what it waits for, and it may be the only other one. So a worker runs them itself
-//! before it parks, and before it goes on after an isolated job.
+//! before it parks, and before it goes on after an isolated job, in a wait too.
 
 use deque_core::Position;
 

@@ -133,6 +133,56 @@ fn a_worker_that_waits_for_another_pool_runs_what_an_isolated_job_has_left() {
     });
 }
 
+/// A worker waits for the second half of a join, and steals a job of a scope that descends from it.
+/// That job leaves another one. When the half has ended, the worker takes the lock that the scope's
+/// owner holds, which the third worker waits for, too.
+#[test]
+fn a_worker_that_waits_runs_what_a_stolen_job_has_left() {
+    assert_ends("the thief takes the lock after its wait", || {
+        let builder = ThreadPoolBuilder::new().num_threads(3);
+        let pool = Arc::new(builder.isolation(Isolation::Subtree).build().unwrap());
+        let lock = Arc::new(Mutex::new(()));
+        let [is_locked, job_has_begun, wait_is_over, is_run] =
+            [(); 4].map(|()| AtomicBool::new(false));
+        // The worker that has run the half begins another job that takes the lock.
+        let keep_the_third_worker = || {
+            let (lock, (sender, receiver)) = (lock.clone(), mpsc::channel());
+            pool.spawn(move || {
+                sender.send(()).unwrap();
+                drop(lock.lock().unwrap());
+            });
+            receiver.recv().unwrap();
+        };
+        let owner = || {
+            let _held = lock.lock().unwrap();
+            is_locked.store(true, SeqCst);
+            pool_std::scope(|scope| {
+                scope.spawn(|scope| {
+                    job_has_begun.store(true, SeqCst);
+                    keep_the_third_worker();
+                    scope.spawn(|_| is_run.store(true, SeqCst));
+                });
+                wait_for(&wait_is_over);
+            });
+        };
+        let call = || {
+            pool_std::scope(|scope| {
+                let owner = &owner;
+                let half = || {
+                    scope.spawn(move |_| owner());
+                    wait_for(&job_has_begun);
+                };
+                // Not before, because this worker could become the owner.
+                join(|| wait_for(&is_locked), half);
+                wait_is_over.store(true, SeqCst);
+                drop(lock.lock().unwrap());
+            });
+        };
+        pool.install(call);
+        assert!(is_run.into_inner());
+    });
+}
+
 /// An adopted thread yields, runs a job of an isolated scope, which leaves another one, and then
 /// waits for the scope's owner outside the pool.
 #[test]
