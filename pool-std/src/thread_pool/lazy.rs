@@ -14,10 +14,16 @@ use crate::{
     worker::thread::{Role, ThreadBuilder},
 };
 
+#[cfg(all(test, not(miri)))]
+mod tests;
+
 /// The threads that a pool starts when it is used for the first time.
 ///
 /// Until then no worker is there, and none counts as asleep. So what the first use queues wakes no
 /// thread, and the threads find it when they begin to search.
+///
+/// For the detection of deadlocks a worker counts as active until the system refuses a thread, and
+/// again from the next attempt on.
 #[derive(Default)]
 pub(crate) struct LazyThreads {
     are_pending: AtomicBool,
@@ -58,15 +64,23 @@ impl LazyThreads {
     pub(crate) fn start(registry: &Arc<Registry>) -> Result<(), BuildError> {
         let data = registry.data();
         let mut pending = lock(&data.lazy.pending);
+        // Before any of them runs, because it might block, and be reported as a deadlock.
+        for thread in &*pending {
+            registry.deadlock().arrive(thread.index);
+        }
         while let Some(thread) = pending.last() {
             let index = thread.index;
             let (name, stack_size) = (thread.name.clone(), thread.stack_size);
             let builder = ThreadBuilder::new(registry, Role::Worker(index), name, stack_size);
-            builder.start().map_err(|source| {
+            if let Err(source) = builder.start() {
                 data.threads.forget_dropped();
+                // Those that run wait in vain for what only these could do.
+                for thread in &*pending {
+                    registry.mark_absent(thread.index);
+                }
                 let index = index.get();
-                BuildError::Spawn { index, source }
-            })?;
+                return Err(BuildError::Spawn { index, source });
+            }
             pending.pop();
         }
         let finished = data.threads.finish_build();
