@@ -73,7 +73,9 @@ impl ActiveWorkers {
 
     /// Returns how many workers are wanted.
     pub(crate) fn count(&self) -> usize {
-        // Ordering: Relaxed; the number is only shown.
+        // Ordering: Relaxed. A worker that asks for `Crowd::parallelism` executes a fence before,
+        // which pairs with that of `Registry::reconsider_wakes`: it sees a smaller number, or `set`
+        // makes it ask again. Elsewhere the number is only shown.
         self.count.load(Ordering::Relaxed)
     }
 
@@ -100,6 +102,12 @@ impl ActiveWorkers {
         }
         for index in before..count {
             self.revive(registry, &mut state, index);
+        }
+        drop(state);
+        if count < before {
+            // The others rely on fewer workers, see `Crowd::parallelism`.
+            registry.reconsider_wakes();
+            registry.wake_isolated_waiters();
         }
         Ok(before)
     }

@@ -160,6 +160,46 @@ fn workers_that_cannot_run_do_not_count() {
     assert_eq!(crowd.parallelism(registry), PROCESSORS + workers - 1);
 }
 
+/// As many workers are awake as there are processors, so that joins wake no other. Then one of them
+/// is to park.
+#[test]
+fn a_worker_that_is_to_park_makes_room_for_another_one() {
+    use std::sync::{Barrier, mpsc};
+
+    let pool = crowded();
+    let (registry, workers) = (&pool.registry, pool.current_num_threads());
+    let crowd = registry.data().crowd.as_ref().unwrap();
+    while registry.num_sleeping() < workers || crowd.is_watched() {
+        std::thread::yield_now();
+    }
+    // No worker becomes the watchdog, which would wake the others after a while.
+    crowd.mode.store(WATCHED, Ordering::Relaxed);
+    let end = Barrier::new(crowd.processors);
+    pool.broadcast(|context| {
+        if context.index() < crowd.processors - 1 {
+            end.wait();
+        }
+        if context.index() < workers - 1 {
+            return;
+        }
+        while registry.num_sleeping() < workers - crowd.processors {
+            std::thread::yield_now();
+        }
+        for _ in 0..10 {
+            crate::join(|| (), || ());
+        }
+        pool.set_active_workers(workers - 1).unwrap();
+        let (sender, receiver) = mpsc::channel();
+        let (answer, ()) = crate::join(
+            move || receiver.recv_timeout(Duration::from_secs(20)),
+            move || _ = sender.send(()),
+        );
+        end.wait();
+        assert_eq!(answer, Ok(()), "a processor stays idle");
+    });
+    crowd.mode.store(UNWATCHED, Ordering::Relaxed);
+}
+
 #[test]
 fn a_watchdog_is_taken_on_by_one_worker_of_an_active_pool() {
     let pool = crowded();
