@@ -168,10 +168,14 @@ impl<P: Platform> IsolatedWait<'_, P> {
             unsafe { worker.run(job) };
         } else if let Some(job) = worker.take_inbox_job() {
             self.note_active(SearchEnd::Job);
+            let end = worker.own().next_position();
             // SAFETY: 1. the queue gave it to us alone.
             unsafe { worker.run_lone_job(job, self.isolation) };
-            // Thieves may still run what this job has pushed, which is not of the subtree.
-            self.leave_out_older_jobs();
+            // If the deque ends elsewhere, thieves may still run what this job has pushed, which is
+            // not of the subtree.
+            if worker.own().next_position() != end {
+                self.leave_out_older_jobs();
+            }
         } else if let Steal::Success(stolen) = self.steal() {
             self.run_stolen(stolen);
         } else {

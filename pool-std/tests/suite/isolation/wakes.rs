@@ -2,6 +2,7 @@
 
 use std::{
     sync::{
+        Arc,
         atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst},
         mpsc,
     },
@@ -112,5 +113,27 @@ fn a_blocked_worker_whose_job_a_wait_in_isolation_runs_is_no_deadlock() {
             join(|| gate.wait("the other half"), || gate.open());
         });
         assert!(reports.try_recv().is_err());
+    });
+}
+
+/// What the worker waits for began before the job that was for the worker alone.
+#[test]
+fn a_worker_that_has_run_its_job_of_a_broadcast_still_helps_its_thief() {
+    assert_ends("only the worker that waits can run the last job", || {
+        let pool = pool(2);
+        let [half_has_begun, is_run] = [(); 2].map(|()| AtomicBool::new(false));
+        let half = || {
+            half_has_begun.store(true, SeqCst);
+            let (thief, has_run) = (thread::current().id(), Arc::new(AtomicBool::new(false)));
+            let of_other = has_run.clone();
+            pool.spawn_broadcast(move |_| {
+                if thread::current().id() != thief {
+                    of_other.store(true, SeqCst);
+                }
+            });
+            wait_for(&has_run);
+            join(|| wait_for(&is_run), || is_run.store(true, SeqCst));
+        };
+        pool.install(|| isolate(|| join(|| wait_for(&half_has_begun), half)));
     });
 }
