@@ -10,7 +10,7 @@ use std::{
 };
 
 use super::*;
-use crate::{ThreadPool, ThreadPoolBuilder};
+use crate::{ThreadPool, ThreadPoolBuilder, isolate};
 
 fn pool(workers: usize) -> ThreadPool {
     let builder = ThreadPoolBuilder::new().num_threads(workers);
@@ -90,4 +90,91 @@ fn waits_may_be_nested() {
         nested(depth)
     };
     assert_eq!(pool.install(|| depth(5)), 5);
+}
+
+/// The second poll does not wake the future, so that a call which counted twice would end the wait
+/// before the other thread does.
+#[test]
+fn calls_between_two_polls_count_once() {
+    let program = || {
+        let (sender, receiver) = mpsc::channel::<Waker>();
+        let is_woken = Arc::new(AtomicUsize::new(0));
+        let waking = thread::spawn({
+            let is_woken = is_woken.clone();
+            move || {
+                let waker = receiver.recv().unwrap();
+                is_woken.store(1, SeqCst);
+                waker.wake();
+            }
+        });
+        let mut polls = 0;
+        let future = poll_fn(|context| {
+            polls += 1;
+            match polls {
+                1 => (0..3).for_each(|_| context.waker().wake_by_ref()),
+                2 => sender.send(context.waker().clone()).unwrap(),
+                _ => return Poll::Ready(is_woken.load(SeqCst)),
+            }
+            Poll::Pending
+        });
+        assert_eq!(block_on(future), 1);
+        assert_eq!(polls, 3);
+        waking.join().unwrap();
+    };
+    program();
+    pool(1).install(program);
+}
+
+/// It belongs to no thread any more, and does not wake a later wait.
+#[test]
+fn a_waker_that_outlives_its_future_wakes_nothing() {
+    let (sender, receiver) = mpsc::channel();
+    let mut give = Some(sender);
+    block_on(poll_fn(move |context| {
+        let sender = give.take().unwrap();
+        sender.send(context.waker().clone()).unwrap();
+        Poll::Ready(())
+    }));
+    let waker: Waker = receiver.recv().unwrap();
+    assert_eq!(
+        block_on(pending(1, |other| {
+            waker.wake_by_ref();
+            assert!(!waker.will_wake(&other));
+            other.wake();
+        })),
+        2
+    );
+    thread::spawn(move || waker.wake()).join().unwrap();
+}
+
+#[test]
+fn a_panic_of_the_future_leaves_its_waker_valid() {
+    let (sender, receiver) = mpsc::channel();
+    let panics = || {
+        block_on(poll_fn(|context| -> Poll<()> {
+            sender.send(context.waker().clone()).unwrap();
+            panic!("in a poll");
+        }));
+    };
+    let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(panics));
+    assert!(result.is_err());
+    receiver.recv().map(Waker::wake).unwrap();
+}
+
+/// The worker runs no other job in between.
+#[test]
+fn a_future_that_wakes_itself_in_an_isolated_call_is_polled_again() {
+    let pool = pool(1);
+    let runs = Arc::new(AtomicUsize::new(0));
+    let seen = pool.install(|| {
+        isolate(|| {
+            let job_runs = runs.clone();
+            crate::spawn(move || _ = job_runs.fetch_add(1, SeqCst));
+            let polls = block_on(pending(5, |waker| waker.wake_by_ref()));
+            (polls, runs.load(SeqCst))
+        })
+    });
+    assert_eq!(seen, (6, 0));
+    pool.wait_idle().unwrap();
+    assert_eq!(runs.load(SeqCst), 1);
 }

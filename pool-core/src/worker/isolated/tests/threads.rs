@@ -134,6 +134,47 @@ fn an_isolated_worker_helps_its_thief() {
     });
 }
 
+/// As the one before, but the thief may run less in its wait. The worker that helps inherits that.
+#[test]
+fn a_worker_that_helps_a_stricter_thief_is_as_strict() {
+    with_pool(2, |registry| {
+        for _ in 0..RUNS {
+            let [is_pushed, is_run] = [(); 2].map(|()| AtomicBool::new(false));
+            let wait_for = |event: &AtomicBool| {
+                while !event.load(SeqCst) {
+                    thread::yield_now();
+                }
+            };
+            registry.in_worker(|worker, _| {
+                let second = |context: JobContext<'_, Test>| {
+                    let thief = context.worker();
+                    let index = thief.index();
+                    let waits = |_: JobContext<'_, Test>| {
+                        is_pushed.store(true, SeqCst);
+                        wait_for(&is_run);
+                    };
+                    let runs = |context: JobContext<'_, Test>| {
+                        let helper = context.worker();
+                        assert_ne!(helper.index(), index);
+                        assert_eq!(helper.isolation(), Isolation::Nothing);
+                        helper.join_context(|_| (), |_| (), false);
+                        is_run.store(true, SeqCst);
+                    };
+                    thief.isolate(Isolation::Nothing, || {
+                        thief.join_context(waits, runs, false)
+                    });
+                    assert_eq!(thief.isolation(), Isolation::Subtree);
+                };
+                let join = || worker.join_context(|_| wait_for(&is_pushed), second, false);
+                worker.isolate(Isolation::Subtree, || {
+                    join();
+                    assert_eq!(worker.isolation(), Isolation::Subtree);
+                });
+            });
+        }
+    });
+}
+
 /// Each job holds a mutex across a join, and all others need it.
 #[test]
 fn a_lock_may_be_held_across_an_isolated_join() {
