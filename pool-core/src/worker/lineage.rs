@@ -17,6 +17,11 @@
 //! of a job that has left jobs, or from which jobs were stolen, the worker publishes a later begin
 //! for the job below it. That one loses helpers, and never gets foreign ones.
 //!
+//! A worker that runs one stolen job inside another publishes the inner one. Meanwhile what it has
+//! pushed for the outer one is not found, and the worker does not wake those that wait for the
+//! outer one. That loses helpers, too, but no job: see [`isolation`](crate::isolation) for why each
+//! wait ends without them.
+//!
 //! A thief inherits the isolation of the job that its victim runs, but only for what was pushed
 //! since the victim is isolated. Older jobs are of jobs that the victim will go on with. So the
 //! worker publishes from which position on its jobs are isolated, too.

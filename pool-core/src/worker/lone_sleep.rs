@@ -169,6 +169,9 @@ impl<P: Platform> Registry<P> {
     }
 
     /// Calls `holds` with each such worker, until it returns true. Returns whether it did.
+    ///
+    /// Compares no positions. A worker that waits for what it has pushed later than the stolen job
+    /// is among them, and may be woken in vain.
     fn find_awaiting(
         &self,
         worker: WorkerIndex,
