@@ -129,11 +129,15 @@ impl<P: Platform> WorkerThread<P> {
         !self.shared().inbox().is_empty()
     }
 
-    /// Runs the jobs that only this worker may run.
+    /// Runs the jobs that only this worker may run. In an isolated job, as an isolated wait does.
     pub fn run_inbox_jobs(&self) {
         while let Some(job) = self.take_inbox_job() {
-            // SAFETY: 1. the queue gave it to us alone.
-            unsafe { self.run(job) };
+            match self.isolation() {
+                // SAFETY: 1. the queue gave it to us alone.
+                Isolation::Anything => unsafe { self.run(job) },
+                // SAFETY: 1. as above.
+                isolation => unsafe { self.run_lone_job(job, isolation) },
+            }
         }
     }
 

@@ -23,8 +23,9 @@ mod tests;
 ///
 /// The future is polled on this thread, at the beginning and whenever it was woken. The other jobs
 /// run on the same stack. So two jobs that wait for each other's futures may wait forever, because
-/// one may have been started while the other waited. In an [isolated](crate::isolate) call no other
-/// job runs.
+/// one may have been started while the other waited. In an [isolated](crate::isolate) call the
+/// worker runs only its jobs of broadcasts and what other threads spawn in the scopes that its job
+/// has opened. The latter wait as long as the future wakes itself in each poll.
 ///
 /// # Panics
 /// Continues a panic of the future.
@@ -73,10 +74,12 @@ impl Alarm {
         // SAFETY: 1. the reference is used in this function, during which the thread stays the
         // worker.
         let worker = unsafe { WorkerThread::current() };
-        let may_help = |worker: &&WorkerThread| worker.isolation() == Isolation::Anything;
-        if let Some(worker) = worker.filter(may_help).filter(|_| has_rung) {
+        if let Some(worker) = worker.filter(|_| has_rung) {
             // A future that wakes itself may wait for a job that no other worker runs.
-            worker.help();
+            match worker.isolation() {
+                Isolation::Anything => _ = worker.help(),
+                _ => worker.run_inbox_jobs(),
+            }
         }
         // Liveness: the future keeps the waker, whose call sets the signal. If it drops the waker
         // instead, this thread waits for good, as with every runtime.

@@ -7,6 +7,7 @@ use std::{
         mpsc,
     },
     thread,
+    time::{Duration, Instant},
 };
 
 use super::*;
@@ -177,4 +178,30 @@ fn a_future_that_wakes_itself_in_an_isolated_call_is_polled_again() {
     assert_eq!(seen, (6, 0));
     pool.wait_idle().unwrap();
     assert_eq!(runs.load(SeqCst), 1);
+}
+
+/// No other worker can run that job, so it is run in every wait.
+#[test]
+fn a_future_that_wakes_itself_in_an_isolated_call_delays_no_broadcast() {
+    let pool = pool(1);
+    let [is_polled, is_over] = [(); 2].map(|()| AtomicUsize::new(0));
+    thread::scope(|threads| {
+        threads.spawn(|| {
+            while is_polled.load(SeqCst) == 0 {
+                thread::yield_now();
+            }
+            pool.broadcast(|_| ());
+            is_over.store(1, SeqCst);
+        });
+        let limit = Instant::now() + Duration::from_secs(20);
+        let itself = poll_fn(|context| {
+            is_polled.store(1, SeqCst);
+            context.waker().wake_by_ref();
+            match is_over.load(SeqCst) == 1 || Instant::now() > limit {
+                true => Poll::Ready(is_over.load(SeqCst)),
+                false => Poll::Pending,
+            }
+        });
+        assert_eq!(pool.install(|| isolate(|| block_on(itself))), 1);
+    });
 }
