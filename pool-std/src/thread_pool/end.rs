@@ -79,6 +79,9 @@ impl ThreadPool {
     /// [`use_current_thread`](crate::ThreadPoolBuilder::use_current_thread), runs jobs meanwhile.
     /// So it may return later, when the job that it is in has ended.
     ///
+    /// The last thing that a thread of the pool runs is the destructors of its thread-locals. If
+    /// one of them blocks, this may return later, too.
+    ///
     /// # Errors
     /// - [`ShutdownError::TimedOut`] if the pool has not ended in time.
     /// - [`ShutdownError::FromWorker`] as in [`shutdown`](Self::shutdown), and in the body of an

@@ -248,7 +248,7 @@ impl Threads {
             return;
         };
         // A worker runs jobs meanwhile, which may wait for the same pool. So it takes only the
-        // handles of threads that have ended.
+        // handles of threads that have ended, but for the destructors of their thread-locals.
         let are_joined = || {
             for thread in self.take_handles(JoinHandle::is_finished) {
                 let _joining = Joining(self);

@@ -36,8 +36,9 @@ impl Threads {
         has_ended
     }
 
-    /// Whether every thread of the pool has stopped, and the system threads that we started have
-    /// run their destructors.
+    /// Whether every thread of the pool has stopped, and what the system threads that we started
+    /// run has returned. The destructors of their thread-locals may not have ended. A join waits
+    /// for those, whatever the limit is.
     fn have_threads_ended(&self) -> bool {
         // Both locks, since a handle is in the list or counted as being joined.
         let handles = lock(&self.handles);
