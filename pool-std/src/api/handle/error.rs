@@ -1,6 +1,11 @@
 //! Why a job has no result.
 
-use std::{any::Any, error::Error, fmt, panic::resume_unwind};
+use std::{
+    any::Any,
+    error::Error,
+    fmt,
+    panic::{AssertUnwindSafe, resume_unwind},
+};
 
 /// Why a job has no result: it panicked, or it was aborted before it began, or, if it is a future,
 /// before it had ended.
@@ -22,7 +27,7 @@ enum Reason {
 
 impl JoinError {
     pub(crate) fn panicked(payload: Box<dyn Any + Send>) -> Self {
-        Self(Reason::Panicked(Payload(payload)))
+        Self(Reason::Panicked(Payload(AssertUnwindSafe(payload))))
     }
 
     pub(super) const fn aborted() -> Self {
@@ -112,14 +117,14 @@ impl JoinError {
     /// Returns what the job panicked with, or else this error.
     pub(super) fn into_payload(self) -> Box<dyn Any + Send> {
         match self.0 {
-            Reason::Panicked(payload) => payload.0,
+            Reason::Panicked(payload) => payload.0.0,
             reason => Box::new(Self(reason)),
         }
     }
 }
 
-/// What a job panicked with.
-struct Payload(Box<dyn Any + Send>);
+/// What a job panicked with. It is only taken or shown, so that a later panic finds it whole.
+struct Payload(AssertUnwindSafe<Box<dyn Any + Send>>);
 
 // SAFETY: a shared reference is asked for the type of the value alone, and gives the value only if
 // it is a text, which is `Sync`.
