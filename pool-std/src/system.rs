@@ -7,7 +7,7 @@
 //! | `system/windows.rs` | Windows, from version 8 |
 //! | `system/unknown.rs` | all others, and Miri: what only makes a pool faster is left out |
 //!
-//! What macOS and Windows do not have, they take from the last.
+//! What macOS, Windows and Android do not have, they take from the last.
 
 #[cfg_attr(
     all(any(target_os = "linux", target_os = "android"), not(miri)),
@@ -32,7 +32,17 @@
     path = "system/unknown.rs"
 )]
 mod this;
-#[cfg(all(any(target_vendor = "apple", windows), not(miri)))]
+#[cfg(all(
+    any(
+        target_vendor = "apple",
+        windows,
+        all(
+            any(target_os = "linux", target_os = "android"),
+            not(any(target_env = "gnu", target_env = "musl"))
+        )
+    ),
+    not(miri)
+))]
 mod unknown;
 
 pub(crate) use this::*;

@@ -3,6 +3,12 @@
 //! They go through `libc::syscall` with numbers that every libc of the last years has, so that the
 //! requirement in the manifest is met by the `libc` of an old lock file.
 
+#[cfg(any(target_env = "gnu", target_env = "musl"))]
+use std::{
+    ffi::c_void,
+    os::unix::thread::{JoinHandleExt as _, RawPthread},
+    thread::JoinHandle,
+};
 use std::{
     fs, mem::MaybeUninit, os::unix::fs::MetadataExt as _, ptr, sync::atomic::AtomicU32,
     time::Duration,
@@ -11,6 +17,8 @@ use std::{
 use libc::{c_int, c_long, c_ulong};
 
 use super::Stack;
+#[cfg(not(any(target_env = "gnu", target_env = "musl")))]
+pub(crate) use super::unknown::try_join;
 
 /// A duration as the kernel reads it in a futex call.
 #[repr(C)]
@@ -168,6 +176,22 @@ pub(crate) fn stack_of_this_thread() -> Option<Stack> {
             size,
         })
     }
+}
+
+/// Joins a thread if it has ended, and its thread-locals are destroyed, or else gives it back.
+#[cfg(any(target_env = "gnu", target_env = "musl"))]
+pub(crate) fn try_join(thread: JoinHandle<()>) -> Result<(), JoinHandle<()>> {
+    unsafe extern "C" {
+        fn pthread_tryjoin_np(thread: RawPthread, result: *mut *mut c_void) -> c_int;
+    }
+    // SAFETY: the handle says that the thread is neither joined nor detached. No result is asked
+    // for.
+    if unsafe { pthread_tryjoin_np(thread.as_pthread_t(), ptr::null_mut()) } != 0 {
+        return Err(thread);
+    }
+    // The system has forgotten the thread, and so must the handle, which would detach it.
+    _ = thread.into_pthread_t();
+    Ok(())
 }
 
 /// Has a handler called in each child of this process, on its only thread, before `fork` returns.

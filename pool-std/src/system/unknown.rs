@@ -2,7 +2,11 @@
 
 #![allow(dead_code, reason = "each system takes what it does not have")]
 
-use std::{sync::atomic::AtomicU32, thread, time::Duration};
+use std::{
+    sync::atomic::AtomicU32,
+    thread::{self, JoinHandle},
+    time::Duration,
+};
 
 use super::Stack;
 
@@ -40,6 +44,17 @@ pub(crate) const fn num_processors_of_machine() -> Option<usize> {
 
 pub(crate) const fn stack_of_this_thread() -> Option<Stack> {
     None
+}
+
+/// Joins a thread if it has returned, or else gives it back. Waits until its thread-locals are
+/// destroyed, which no system here tells.
+pub(crate) fn try_join(thread: JoinHandle<()>) -> Result<(), JoinHandle<()>> {
+    if !thread.is_finished() {
+        return Err(thread);
+    }
+    // Its panics were handled on the thread.
+    _ = thread.join();
+    Ok(())
 }
 
 /// Has no handler called: processes cannot be forked, or their children are not known.

@@ -5,7 +5,9 @@
 
 use std::{
     ffi::{CStr, c_char, c_void},
+    os::windows::io::AsRawHandle as _,
     sync::atomic::AtomicU32,
+    thread::JoinHandle,
     time::Duration,
 };
 
@@ -26,6 +28,7 @@ mod system {
         pub(super) fn GetCurrentThreadStackLimits(lowest: *mut usize, end: *mut usize);
         pub(super) fn GetModuleHandleA(name: *const c_char) -> *mut c_void;
         pub(super) fn GetProcAddress(library: *mut c_void, name: *const c_char) -> *mut c_void;
+        pub(super) fn WaitForSingleObject(handle: *mut c_void, milliseconds: u32) -> u32;
     }
 
     #[link(name = "api-ms-win-core-synch-l1-2-0", kind = "raw-dylib")]
@@ -81,6 +84,18 @@ pub(crate) fn stack_of_this_thread() -> Option<Stack> {
     unsafe { system::GetCurrentThreadStackLimits(&raw mut lowest, &raw mut end) };
     let size = end.checked_sub(lowest)?;
     Some(Stack { lowest, size })
+}
+
+/// Joins a thread if it has ended, and its thread-locals are destroyed, or else gives it back.
+pub(crate) fn try_join(thread: JoinHandle<()>) -> Result<(), JoinHandle<()>> {
+    const HAS_ENDED: u32 = 0;
+    // SAFETY: the handle lives during the call, which does not wait.
+    if unsafe { system::WaitForSingleObject(thread.as_raw_handle(), 0) } != HAS_ENDED {
+        return Err(thread);
+    }
+    // Its panics were handled on the thread.
+    _ = thread.join();
+    Ok(())
 }
 
 /// Whether the process fence is one. Wine has had a function of that name for years that does

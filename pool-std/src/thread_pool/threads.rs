@@ -2,7 +2,7 @@
 
 use std::{
     cell::Cell,
-    ptr,
+    mem, ptr,
     sync::PoisonError,
     thread::{self, JoinHandle},
 };
@@ -13,6 +13,7 @@ use crate::{
     blocking::handlers::ThreadHandlers,
     platform::{Registry, Std, WorkerThread},
     sync::{Condvar, Mutex, lock},
+    system,
 };
 
 #[cfg(test)]
@@ -154,7 +155,7 @@ impl Threads {
         if running.threads > 0 {
             return;
         }
-        let waiting = std::mem::take(&mut running.waiting);
+        let waiting = mem::take(&mut running.waiting);
         let keeps_handles_in_vain = running.keeps_handles_in_vain();
         drop(running);
         self.all_stopped.notify_all();
@@ -196,7 +197,7 @@ impl Threads {
     }
 
     fn forget_handles(&self) {
-        let handles = std::mem::take(&mut *lock(&self.handles));
+        let handles = mem::take(&mut *lock(&self.handles));
         drop(handles);
     }
 
@@ -233,43 +234,57 @@ impl Threads {
     /// Waits until the system threads that we started have ended, all of which have stopped.
     fn join_threads(&self, worker: Option<&WorkerThread>) {
         let Some(worker) = worker else {
-            // The lock is not held during the wait, because the threads may need it.
-            for thread in self.take_handles(|_| true) {
-                let _joining = Joining(self);
+            while !self.are_joined_by(|thread| {
                 // Its panics were handled on the thread.
-                let _ = thread.join();
+                _ = thread.join();
+                Ok(())
+            }) {
+                // Liveness: each thread that has taken handles notifies when it has joined one, or
+                // has given it back.
+                let running = lock(&self.running);
+                let running = self
+                    .all_stopped
+                    .wait_while(running, |running| running.joining > 0);
+                drop(running.unwrap_or_else(PoisonError::into_inner));
             }
-            // Liveness: each thread that has taken handles notifies when it has joined one.
-            let running = lock(&self.running);
-            let running = self
-                .all_stopped
-                .wait_while(running, |running| running.joining > 0);
-            drop(running.unwrap_or_else(PoisonError::into_inner));
             return;
-        };
-        // A worker runs jobs meanwhile, which may wait for the same pool. So it takes only the
-        // handles of threads that have ended, but for the destructors of their thread-locals.
-        let are_joined = || {
-            for thread in self.take_handles(JoinHandle::is_finished) {
-                let _joining = Joining(self);
-                let _ = thread.join();
-            }
-            lock(&self.handles).is_empty() && lock(&self.running).joining == 0
         };
         // A worker of a seeded pool would run jobs at a time that no schedule knows.
         let turns = worker.registry().data().turns.as_ref();
-        turns.inspect(|membership| membership.turns.hold_until(are_joined));
-        // Liveness: each thread ends after its destructors, which may need this worker.
-        while !are_joined() {
+        turns.inspect(|membership| membership.turns.hold_until(|| self.are_joined()));
+        // Liveness: each thread ends after its destructors. They may need this worker, which runs
+        // jobs meanwhile. These may wait for the same pool.
+        while !self.are_joined() {
             work_or_yield(worker);
         }
     }
 
-    /// Takes the handles of the threads that the caller is to join, and that `are_taken` names.
-    /// They count as being joined until a [`Joining`] for each is dropped.
-    fn take_handles(&self, are_taken: fn(&JoinHandle<()>) -> bool) -> Vec<JoinHandle<()>> {
+    /// Joins the threads that have ended. Returns whether all are joined.
+    fn are_joined(&self) -> bool {
+        self.are_joined_by(system::try_join)
+    }
+
+    /// Calls a closure with each thread that none joins, which joins it or gives it back. Returns
+    /// whether all are joined.
+    fn are_joined_by(&self, join: impl Fn(JoinHandle<()>) -> Result<(), JoinHandle<()>>) -> bool {
+        for thread in self.take_handles() {
+            // No lock is held, because the threads may need it.
+            let joining = Joining(self);
+            if let Err(thread) = join(thread) {
+                self.keep_thread(thread);
+            }
+            drop(joining);
+        }
+        // Both locks, since a handle is in the list or counted as being joined.
+        let handles = lock(&self.handles);
+        handles.is_empty() && lock(&self.running).joining == 0
+    }
+
+    /// Takes the handles of the threads that the caller is to join. They count as being joined
+    /// until a [`Joining`] for each is dropped.
+    fn take_handles(&self) -> Vec<JoinHandle<()>> {
         let mut handles = lock(&self.handles);
-        let taken: Vec<_> = handles.extract_if(.., |handle| are_taken(handle)).collect();
+        let taken = mem::take(&mut *handles);
         lock(&self.running).joining += taken.len();
         taken
     }
@@ -288,7 +303,7 @@ impl Threads {
     }
 }
 
-/// A system thread that is being joined.
+/// A system thread that is being joined, or looked at.
 struct Joining<'d>(&'d Threads);
 
 impl Drop for Joining<'_> {

@@ -1,6 +1,6 @@
 //! Waiting for the end of a pool, for a limited time.
 
-use std::{sync::PoisonError, thread};
+use std::sync::PoisonError;
 
 use super::{Threads, lock};
 use crate::{blocking::handlers::ThreadHandlers, limit::Limit, platform::WorkerThread};
@@ -24,27 +24,15 @@ impl Threads {
                         });
                 drop(result.unwrap_or_else(PoisonError::into_inner));
             }
-            has_ended = limit.poll(worker, WorkerThread::help, || self.have_threads_ended());
+            let has_stopped = || lock(&self.running).threads == 0;
+            has_ended = limit.poll(worker, WorkerThread::help, || {
+                has_stopped() && self.are_joined()
+            });
         };
         match worker {
             Some(_) => wait(),
             None => handlers.around_wait(wait),
         }
-        if has_ended {
-            self.join_threads(worker);
-        }
         has_ended
-    }
-
-    /// Whether every thread of the pool has stopped, and what the system threads that we started
-    /// run has returned. The destructors of their thread-locals may not have ended. A join waits
-    /// for those, whatever the limit is.
-    fn have_threads_ended(&self) -> bool {
-        // Both locks, since a handle is in the list or counted as being joined.
-        let handles = lock(&self.handles);
-        let running = lock(&self.running);
-        running.threads == 0
-            && running.joining == 0
-            && handles.iter().all(thread::JoinHandle::is_finished)
     }
 }
