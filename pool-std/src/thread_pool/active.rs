@@ -33,8 +33,8 @@ use crate::{
 /// returns from its next wait and looks again.
 ///
 /// A parked worker has left the pool in every respect: its [`WorkerThread`] is dropped, so it is
-/// absent from thread progress, from the sleep protocol and from the metrics, and thieves take the
-/// jobs on its deque.
+/// absent from thread progress, from the sleep protocol and from the metrics. It has run the jobs
+/// on its deque before, and thieves take what may still be there.
 #[derive(Default)]
 pub(crate) struct ActiveWorkers {
     state: Mutex<State>,
