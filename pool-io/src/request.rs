@@ -139,8 +139,8 @@ impl Request {
         })
     }
 
-    /// Returns the call that waits until a transfer would not block, from a descriptor that is noisy
-    /// or not.
+    /// Returns the call that waits until a transfer would not block, from a descriptor that is
+    /// noisy or not.
     pub(super) fn poll(&self, is_noisy: bool) -> Option<Call> {
         match self {
             Self::Transfer {

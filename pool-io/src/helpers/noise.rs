@@ -1,7 +1,7 @@
 //! Descriptors that are ready all the time, although their transfers would block.
 //!
-//! A socket that keeps errors in a queue (`IP_RECVERR`) is one, until its user reads the queue: each
-//! `poll` reports the error at once, and no transfer returns it. So the poller looks at such
+//! A socket that keeps errors in a queue (`IP_RECVERR`) is one, until its user reads the queue:
+//! each `poll` reports the error at once, and no transfer returns it. So the poller looks at such
 //! descriptors only from time to time.
 
 use std::time::{Duration, Instant};
