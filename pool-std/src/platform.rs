@@ -3,10 +3,13 @@
 use std::{
     any::Any,
     cell::Cell,
-    hash::{BuildHasher, RandomState},
+    hash::{BuildHasher, BuildHasherDefault, DefaultHasher, RandomState},
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
     ptr::{self, NonNull},
-    sync::{Arc, OnceLock},
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
     time::Duration,
 };
 
@@ -139,10 +142,9 @@ unsafe impl Platform for Std {
         match &registry.data().turns {
             Some(membership) => membership.seed_of(worker),
             None => {
-                // A state for each thread would ask the system for random numbers each time.
-                static KEYS: OnceLock<RandomState> = OnceLock::new();
-                let keys = KEYS.get_or_init(RandomState::new);
-                keys.hash_one((ptr::from_ref(registry).addr(), worker.get()))
+                let pool = ptr::from_ref(registry).addr();
+                let hasher = BuildHasherDefault::<DefaultHasher>::default();
+                hasher.hash_one((process_seed(), pool, worker.get()))
             }
         }
     }
@@ -197,6 +199,24 @@ unsafe impl Platform for Std {
             membership.turns.settle();
         }
     }
+}
+
+/// Returns a random number, which is not zero, and for which only the first worker of a process
+/// asks the system.
+///
+/// No thread waits for another one that asks, which need not be there in a child of `fork`.
+fn process_seed() -> usize {
+    static SEED: AtomicUsize = AtomicUsize::new(0);
+
+    // Ordering: Relaxed, here and below. Nothing but the number itself is read for it.
+    let seed = SEED.load(Ordering::Relaxed);
+    if seed != 0 {
+        return seed;
+    }
+    // The low bits are as random as the others.
+    let seed = RandomState::new().hash_one(0) as usize | 1;
+    let first = SEED.compare_exchange(0, seed, Ordering::Relaxed, Ordering::Relaxed);
+    first.err().unwrap_or(seed)
 }
 
 /// Returns the pool of a worker.

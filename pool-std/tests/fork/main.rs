@@ -4,5 +4,6 @@
 #![cfg(all(any(target_os = "linux", target_os = "android"), not(miri)))]
 
 mod children;
+mod seeds;
 #[path = "../support/fork.rs"]
 mod support;
