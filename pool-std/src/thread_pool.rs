@@ -103,7 +103,8 @@ impl ThreadPool {
     }
 
     /// Starts the threads of a pool with [lazy threads](crate::ThreadPoolBuilder::lazy_threads), if
-    /// they have not been started.
+    /// they have not been started. In a [deadlock
+    /// handler](crate::ThreadPoolBuilder::deadlock_handler) of the pool it starts none.
     ///
     /// # Errors
     /// [`BuildError::Spawn`] if the system refuses a thread. Those before it run; the next call, or

@@ -56,13 +56,19 @@ impl LazyThreads {
         self.are_pending.load(Ordering::Relaxed)
     }
 
-    /// Starts the threads of a pool that have not been started.
+    /// Starts the threads of a pool that have not been started. In a deadlock handler of the pool
+    /// it starts none.
     ///
     /// # Errors
     /// If the system refuses one. Those before it have been started, and the next call goes on.
     #[cold]
     pub(crate) fn start(registry: &Arc<Registry>) -> Result<(), BuildError> {
         let data = registry.data();
+        if data.reporting.is_here() {
+            // The accounting is locked, and the list too if a thread that was refused has led to
+            // the report. The threads that run take what the handler spawns.
+            return Ok(());
+        }
         let mut pending = lock(&data.lazy.pending);
         // Before any of them runs, because it might block, and be reported as a deadlock.
         for thread in &*pending {

@@ -87,3 +87,46 @@ fn a_deadlock_of_the_threads_that_have_started_is_reported() {
     drop(go_on);
     pool.shutdown().unwrap();
 }
+
+/// The thread that calls the handler may be in the middle of starting them.
+#[test]
+fn a_deadlock_handler_of_the_pool_starts_no_threads() {
+    let pool: Arc<OnceLock<ThreadPool>> = Arc::default();
+    let (sender, reports) = mpsc::channel();
+    let (go_on, is_over) = mpsc::channel::<()>();
+    let (job_sender, job_runs) = mpsc::channel();
+    let is_over = Mutex::new(Some(is_over));
+    let builder = lazy().deadlock_handler({
+        let pool = pool.clone();
+        move |_| {
+            let (pool, job_sender) = (pool.get().unwrap(), job_sender.clone());
+            pool.spawn(move || job_sender.send(()).unwrap());
+            pool.start_threads().unwrap();
+            sender.send(()).unwrap();
+        }
+    });
+    let builder = builder.start_handler(move |_| {
+        if let Some(is_over) = lock(&is_over).take() {
+            crate::spawn(move || {
+                // The second report comes on this thread.
+                for _ in 0..2 {
+                    _ = crate::blocking("a message", |_| is_over.recv());
+                }
+            });
+        }
+    });
+    let registry = &pool.get_or_init(|| builder.build().unwrap()).registry;
+    refuse(registry, 1, true);
+    let starting = registry.clone();
+    std::thread::spawn(move || assert_refused(&starting, 1));
+    let limit = Duration::from_secs(20);
+    for _ in 0..2 {
+        reports.recv_timeout(limit).expect("the handler returns");
+        go_on.send(()).unwrap();
+    }
+    for _ in 0..2 {
+        job_runs.recv_timeout(limit).expect("the first thread runs");
+    }
+    assert_eq!(absent(registry), [false, true, true]);
+    pool.get().unwrap().shutdown_timeout(Duration::MAX).unwrap();
+}
