@@ -14,7 +14,9 @@ use crate::{
     worker::thread::{Role, ThreadBuilder},
 };
 
-#[cfg(all(test, not(miri)))]
+/// With addresses of 32 bits there is no size of a stack that the C library takes and the system
+/// refuses.
+#[cfg(all(test, target_pointer_width = "64", not(miri)))]
 mod tests;
 
 /// The threads that a pool starts when it is used for the first time.

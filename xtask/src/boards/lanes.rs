@@ -17,6 +17,8 @@ const LIMIT: Duration = Duration::from_secs(600);
 /// cannot, and [`TIMES_AS_LONG`] as the same program took that lost none.
 const LEAST_LIMIT_OF_LOSSY: Duration = Duration::from_secs(10);
 const TIMES_AS_LONG: u32 = 4;
+/// How often it is run, until one run hangs.
+const RUNS_OF_LOSSY: u32 = 5;
 /// How often each program is run in each way, to see flakes.
 const REPEATS: u32 = 3;
 /// Of three seconds asleep on all cores: QEMU itself needs some hundredths.
@@ -176,16 +178,22 @@ fn without_rounds(board: &Board) -> Result<()> {
 
 /// Checks that the program hangs if one of a thousand interrupts is lost: otherwise the tests would
 /// not notice a core that sleeps on. `longest` is the time of a run that loses none.
+///
+/// A run passes if the cores were awake for which the lost ones were, as they often are on a busy
+/// machine. So there are several.
 fn lossy(board: &Board, longest: Duration) -> Result<()> {
     let image = Image::build(board, &[DROP_IPI])?;
-    let run = image.run(Clock::Multi, "test", limit_of_lossy(longest), false)?;
-    ensure!(
-        run.outcome == Outcome::Hung,
-        "{}: interrupts were lost, and no test failed",
+    for _ in 0..RUNS_OF_LOSSY {
+        let run = image.run(Clock::Multi, "test", limit_of_lossy(longest), false)?;
+        if run.outcome == Outcome::Hung {
+            say!("{}: hangs if interrupts are lost, as it must", board.name);
+            return Ok(());
+        }
+    }
+    bail!(
+        "{}: interrupts were lost, and no test failed in {RUNS_OF_LOSSY} runs",
         board.name
-    );
-    say!("{}: hangs if interrupts are lost, as it must", board.name);
-    Ok(())
+    )
 }
 
 /// Returns when a program that loses interrupts counts as one that hangs. On a slow machine, every
