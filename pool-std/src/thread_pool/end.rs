@@ -80,8 +80,8 @@ impl ThreadPool {
     /// So it may return later, when the job that it is in has ended.
     ///
     /// The last thing that a thread of the pool runs is the destructors of its thread-locals. If
-    /// one of them blocks, the pool has not ended. On Linux with glibc or musl, and on Windows, this
-    /// returns in time nevertheless; elsewhere it waits for them.
+    /// one of them blocks, the pool has not ended. On Linux with glibc or musl, and on Windows,
+    /// this returns in time nevertheless; elsewhere it waits for them.
     ///
     /// # Errors
     /// - [`ShutdownError::TimedOut`] if the pool has not ended in time.
