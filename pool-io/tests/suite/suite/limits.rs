@@ -9,8 +9,8 @@ use std::{
     thread::{self},
 };
 
-use pool_io::{self as io, File, IoBackend, OpenOptions, Transfer};
-use pool_std::BuildError;
+use pool_io::{self as io, Completion, File, IoBackend, OpenOptions, Transfer};
+use pool_std::{BuildError, ThreadPool};
 
 use crate::{
     child::{
@@ -243,43 +243,50 @@ pub(crate) fn fifos_that_are_opened_stall_no_other_operation(backend: IoBackend,
     });
 }
 
+/// How many helpers a pool has at most.
+const MOST_HELPERS: usize = 64;
+
+/// Begins to open a pipe without a writer, which blocks a helper for each.
+fn blocked_opens(
+    pool: &ThreadPool,
+    path: &TempFile,
+    count: usize,
+) -> Vec<Completion<std::io::Result<File>>> {
+    let options = OpenOptions::new().read(true);
+    let open = |_| pool.install(|| io::open(&path.0, &options));
+    (0..count).map(open).collect()
+}
+
+/// Opens a pipe, which ends what opens it, whenever that begins.
+fn both_ends(path: &TempFile) -> fs::File {
+    let mut options = fs::OpenOptions::new();
+    options.read(true).write(true).open(&path.0).unwrap()
+}
+
 /// No more helpers are added then, and none of them looks.
 pub(crate) fn what_waits_for_a_helper_can_be_cancelled(backend: IoBackend, name: &str) {
-    const MOST_HELPERS: usize = 64;
     if backend == IoBackend::Ring {
         return;
     }
     let pool = pool(backend, 1);
     let path = fifo(name);
-    let options = OpenOptions::new().read(true);
-    let opens: Vec<_> = (0..=MOST_HELPERS)
-        .map(|_| pool.install(|| io::open(&path.0, &options)))
-        .collect();
+    let opens = blocked_opens(&pool, &path, MOST_HELPERS + 1);
     let last = opens.last().unwrap();
     last.cancel();
     wait_for(|| last.is_finished());
-    // Ends the others, whenever they begin.
-    let _both = fs::OpenOptions::new()
-        .read(true)
-        .write(true)
-        .open(&path.0)
-        .unwrap();
+    let _both = both_ends(&path);
     let ended = opens.into_iter().map(|open| open.wait().is_ok());
     assert_eq!(ended.filter(|&is_open| is_open).count(), MOST_HELPERS);
 }
 
 /// No helper is left that would look at the end.
 pub(crate) fn what_waits_for_a_helper_ends_with_its_pool(backend: IoBackend, name: &str) {
-    const MOST_HELPERS: usize = 64;
     if backend == IoBackend::Ring {
         return;
     }
     let pool = pool(backend, 1);
     let path = fifo(name);
-    let options = OpenOptions::new().read(true);
-    let opens: Vec<_> = (0..MOST_HELPERS + 2)
-        .map(|_| pool.install(|| io::open(&path.0, &options)))
-        .collect();
+    let opens = blocked_opens(&pool, &path, MOST_HELPERS + 2);
     let end = thread::spawn(move || pool.shutdown());
     let [.., cancelled, last] = &opens[..] else {
         unreachable!("there are many")
@@ -287,11 +294,7 @@ pub(crate) fn what_waits_for_a_helper_ends_with_its_pool(backend: IoBackend, nam
     wait_for(|| last.is_finished());
     cancelled.cancel();
     wait_for(|| cancelled.is_finished());
-    let _both = fs::OpenOptions::new()
-        .read(true)
-        .write(true)
-        .open(&path.0)
-        .unwrap();
+    let _both = both_ends(&path);
     for open in opens {
         if let Err(error) = open.wait() {
             assert_eq!(error.raw_os_error(), Some(libc::ECANCELED));

@@ -106,6 +106,12 @@ fn an_isolated_join_runs_only_what_descends_from_it() {
     }
 }
 
+fn wait_for(event: &AtomicBool) {
+    while !event.load(SeqCst) {
+        thread::yield_now();
+    }
+}
+
 /// The thief of the second half waits for a job that it has pushed, and only the worker that waits
 /// for it can run that.
 #[test]
@@ -113,11 +119,6 @@ fn an_isolated_worker_helps_its_thief() {
     with_pool(2, |registry| {
         for _ in 0..RUNS {
             let [is_pushed, is_run] = [(); 2].map(|()| AtomicBool::new(false));
-            let wait_for = |event: &AtomicBool| {
-                while !event.load(SeqCst) {
-                    thread::yield_now();
-                }
-            };
             registry.in_worker(|worker, _| {
                 let second = |context: JobContext<'_, Test>| {
                     let waits = |_: JobContext<'_, Test>| {
@@ -140,11 +141,6 @@ fn a_worker_that_helps_a_stricter_thief_is_as_strict() {
     with_pool(2, |registry| {
         for _ in 0..RUNS {
             let [is_pushed, is_run] = [(); 2].map(|()| AtomicBool::new(false));
-            let wait_for = |event: &AtomicBool| {
-                while !event.load(SeqCst) {
-                    thread::yield_now();
-                }
-            };
             registry.in_worker(|worker, _| {
                 let second = |context: JobContext<'_, Test>| {
                     let thief = context.worker();
