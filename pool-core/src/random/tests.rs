@@ -3,6 +3,7 @@ use std::{collections::BTreeSet, vec::Vec};
 use super::XorShift64Star;
 
 #[test]
+#[cfg_attr(miri, ignore = "thousands of numbers")]
 fn numbers_below_an_end_are_spread_evenly() {
     const DRAWS: usize = 10_000;
     let random = XorShift64Star::new(0);
