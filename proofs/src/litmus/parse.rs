@@ -4,6 +4,9 @@ use std::{error::Error, fmt, str::FromStr};
 
 use super::{Expectation, Fact, Litmus, Operand, Order, Register, Statement, Test, Update, Value};
 
+#[cfg(test)]
+mod tests;
+
 /// Why a text is no program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ParseError {
@@ -364,90 +367,5 @@ fn fence_order(word: &str) -> Result1<Order> {
     match order_named(word)? {
         Order::Plain | Order::Relaxed => Err(format!("a fence cannot be {word}")),
         order => Ok(order),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn error(text: &str) -> String {
-        text.parse::<Litmus>().unwrap_err().to_string()
-    }
-
-    #[test]
-    fn reads_every_statement() {
-        let text = "
-            name all of them, as in #7
-            init x=1 # a comment
-            thread
-            a = load x acquire
-            if a!=1
-            store y a+2 release
-            else
-            b = cas y 0 5 acqrel relaxed
-            end
-            fence seqcst
-            thread
-            await y !0 relaxed
-            c = add x 1 relaxed
-            d = swap y c seqcst
-            needed process_fence
-            allow a=1 [x]=2
-            forbid race";
-        let litmus: Litmus = text.parse().unwrap();
-        assert_eq!(litmus.name, "all of them, as in #7");
-        assert_eq!(litmus.initial, [1, 0]);
-        assert_eq!(litmus.registers, ["a", "b", "c", "d"]);
-        assert_eq!(litmus.threads.map_sizes(), [3, 4]);
-        assert_eq!(litmus.expectations.len(), 2);
-        assert_eq!(litmus.guards, [(1, 3)]);
-        assert_eq!(litmus.without_guard(0).threads.map_sizes(), [3, 3]);
-    }
-
-    trait Sizes {
-        fn map_sizes(&self) -> Vec<usize>;
-    }
-
-    impl Sizes for Vec<Vec<Statement>> {
-        fn map_sizes(&self) -> Vec<usize> {
-            self.iter().map(Vec::len).collect()
-        }
-    }
-
-    #[test]
-    fn says_what_is_wrong_and_where() {
-        assert_eq!(
-            error("store x 1 relaxed"),
-            "line 1: a statement before the first `thread`"
-        );
-        assert_eq!(
-            error("thread\nstore x 1 acquire"),
-            "line 2: a store cannot be acquire"
-        );
-        assert_eq!(
-            error("thread\nfence relaxed"),
-            "line 2: a fence cannot be relaxed"
-        );
-        assert_eq!(
-            error("thread\nstore x one relaxed"),
-            "line 2: no register `one` was written before"
-        );
-        assert_eq!(error("thread\njump"), "line 2: no statement: `jump`");
-        assert_eq!(error("thread\nend"), "line 2: `end` without `if`");
-        assert_eq!(
-            error("thread\na = load x relaxed\nif a=0\nallow a=1"),
-            "line 4: an `if` has no `end`"
-        );
-        assert_eq!(
-            error("thread\nstore x 1 relaxed"),
-            "line 2: nothing is expected"
-        );
-        assert_eq!(error("thread\nallow [y]=1"), "line 2: no location `y`");
-        let other = "thread\na = load x relaxed\nthread\nstore y a relaxed";
-        assert_eq!(
-            error(other),
-            "line 4: the register `a` is that of another thread"
-        );
     }
 }
