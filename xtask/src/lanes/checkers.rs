@@ -15,6 +15,9 @@ const SAFE_ON_ONE_THREAD: [&str; 5] = [
     "testing::",
 ];
 
+/// Of the tests of pool-std that Miri runs, those of who is woken and when, which sleep for long.
+const ABOUT_TIME: [&str; 4] = ["inherited::", "wakes::", "many_jobs_", "_hangs"];
+
 /// Runs the tests under Miri. It uses one processor, so several commands run at once, the longest
 /// first.
 pub(super) fn miri(quick: bool) -> Result<u64> {
@@ -74,10 +77,15 @@ pub(super) fn miri(quick: bool) -> Result<u64> {
         // worker that is freed. Dropping a pool does not wait for its threads, which Miri would
         // call a leak.
         for module in ["scope::", "isolation::", "adopted::a_failed_build"] {
-            steps.push(miri(
+            let suite = miri(
                 &["test", "-p", "pool-std", "--test", "suite", module],
                 "-Zmiri-disable-isolation -Zmiri-ignore-leaks",
-            ));
+            );
+            steps.push(
+                suite
+                    .args(["--"])
+                    .args(ABOUT_TIME.map(|name| ["--skip", name]).concat()),
+            );
         }
         // Jobs that two owners share, and futures.
         for module in ["handle::", "block_on::"] {

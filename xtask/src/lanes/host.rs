@@ -20,13 +20,15 @@ const TESTS_OF_SLEEP: [&str; 3] = ["suite", "deadlock", "for_rayon"];
 /// Of these programs, modules that would tell nothing new with another way to sleep, or that choose
 /// it themselves. A test of the metrics waits for a worker that is not woken, which another
 /// protocol always wakes.
-const NOT_OF_SLEEP: [&str; 6] = [
+const NOT_OF_SLEEP: [&str; 8] = [
     "build::",
     "current_pool::",
     "environment::",
     "handlers::",
     "jobserver::",
     "metrics::",
+    "settings::",
+    "_hangs",
 ];
 
 /// Settings for tests that are optimized. To optimize what they depend on takes longer than all

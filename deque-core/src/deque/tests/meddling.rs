@@ -144,7 +144,7 @@ fn an_element_that_uses_the_queues_while_it_is_converted_doubles_nothing() {
     let counts = if cfg!(miri) { 3..4 } else { 0..5 };
     for orders in orders() {
         for count in counts.clone() {
-            for &meddle in ACTIONS.iter().step_by(if cfg!(miri) { 12 } else { 1 }) {
+            for &meddle in ACTIONS.iter().step_by(if cfg!(miri) { 20 } else { 1 }) {
                 with_each_action(orders, count, meddle, 0);
             }
         }

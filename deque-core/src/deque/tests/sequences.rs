@@ -207,7 +207,7 @@ fn for_all_storages<T: Sample>(setting: Setting, sequence: &[(bool, Operation)])
 
 proptest! {
     #![proptest_config(ProptestConfig {
-        cases: if cfg!(miri) { 2 } else { ProptestConfig::default().cases },
+        cases: if cfg!(miri) { 1 } else { ProptestConfig::default().cases },
         failure_persistence: None,
         ..ProptestConfig::default()
     })]
@@ -217,7 +217,7 @@ proptest! {
         setting in setting(),
         sequence in prop::collection::vec(
             (any::<bool>(), operation()),
-            0..if cfg!(miri) { 30 } else { 200 },
+            if cfg!(miri) { 25..30 } else { 0..200 },
         ),
     ) {
         for_all_storages::<usize>(setting, &sequence);

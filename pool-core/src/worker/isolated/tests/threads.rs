@@ -84,7 +84,7 @@ fn nodes(steps: usize, depth: usize) -> usize {
 /// Runs several trees at the same time.
 #[test]
 fn an_isolated_join_runs_only_what_descends_from_it() {
-    const DEPTH: usize = if cfg!(miri) { 4 } else { 9 };
+    const DEPTH: usize = if cfg!(miri) { 3 } else { 9 };
     for workers in [1, 2, 3, 8] {
         with_pool(workers, |registry| {
             for _ in 0..RUNS / 30 + 1 {
