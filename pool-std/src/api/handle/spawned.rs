@@ -210,7 +210,11 @@ where
 
     fn run_here(&self, registry: &Registry) {
         while_referenced(registry, || {
-            let handlers = &registry.data().handlers;
+            let data = registry.data();
+            if data.discard.is_on() {
+                Discard::drop_job(registry, || self.abort());
+            }
+            let handlers = &data.handlers;
             self.abort_unless_wanted(handlers);
             if let Err(panic) = self.run_here(|closure| closure()) {
                 handlers.run_and_handle_panic("a waker", || resume_unwind(panic));

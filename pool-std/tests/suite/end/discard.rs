@@ -15,7 +15,7 @@ use std::{
     time::Duration,
 };
 
-use pool_std::{ShutdownError, ThreadPool, ThreadPoolBuilder};
+use pool_std::{JoinError, ShutdownError, ThreadPool, ThreadPoolBuilder};
 
 use super::{Held, LIMIT, held, pool};
 use crate::support::wait_for;
@@ -117,6 +117,44 @@ fn every_job_was_run_or_discarded() {
         assert_eq!(runs.load(SeqCst) + discarded, spawned);
         assert_eq!(drops.load(SeqCst), spawned);
     }
+}
+
+/// In an isolated call, a worker runs the job of a handle although it does not take it from a queue.
+#[test]
+fn a_job_that_its_owner_would_run_is_discarded() {
+    let pool = pool(1);
+    let drops = Arc::new(AtomicUsize::new(0));
+    pool.install(|| {
+        pool_std::isolate(|| {
+            let handles = [(); 3].map(|()| {
+                let counted = Counted(drops.clone());
+                pool_std::spawn_handle(move || {
+                    drop(counted);
+                    panic!("it is discarded")
+                })
+            });
+            let begin = || pool.shutdown_now(Duration::ZERO);
+            let begun = thread::scope(|threads| threads.spawn(begin).join().unwrap());
+            assert_eq!(begun, Err(ShutdownError::TimedOut));
+            let [joined, mut waited, polled] = handles;
+            let results: [Result<(), _>; 3] = [
+                joined.join(),
+                {
+                    assert!(waited.wait_timeout(LIMIT));
+                    waited.join()
+                },
+                pool_std::block_on(polled),
+            ];
+            assert!(
+                results
+                    .map(Result::unwrap_err)
+                    .iter()
+                    .all(JoinError::is_aborted)
+            );
+        });
+    });
+    assert_eq!(drops.load(SeqCst), 3);
+    assert_eq!(pool.shutdown_now(LIMIT), Ok(3));
 }
 
 /// A caller waits for them.
