@@ -131,7 +131,7 @@ impl<'scope, T> ScopedJoinHandle<'scope, T> {
         }
         if !self.is_finished() {
             if let Some(worker) = self.isolated_worker() {
-                self.task().await_here(worker.registry());
+                self.task().await_here(&|| self.run_on(worker));
             }
             self.wait();
         }

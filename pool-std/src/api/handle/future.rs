@@ -303,7 +303,7 @@ where
         false
     }
 
-    fn await_here(&self, registry: &Registry) {
+    fn await_here(&self, run: &dyn Fn()) {
         while !self.state().is_done() {
             // Liveness: the thread that wakes the future, or ends it, rings. If that came before
             // the signal was left, this thread sees it, and rings itself.
@@ -313,7 +313,7 @@ where
                     self.kind.ring_joiner();
                 }
             });
-            AnyTask::run_here(self, registry);
+            run();
         }
     }
 

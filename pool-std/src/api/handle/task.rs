@@ -54,10 +54,10 @@ pub(super) trait AnyTask<T> {
         true
     }
 
-    /// Waits until the job is done if it is one that workers run again and again, and runs it each
-    /// time that it can go on: on a worker of this pool, which is the job's, in an isolated call.
-    /// Otherwise does nothing.
-    fn await_here(&self, _registry: &Registry) {}
+    /// Waits until the job is done if it is one that workers run again and again, and calls `run`,
+    /// which [runs](Self::run_here) it, each time that it can go on: on a worker of the job's pool,
+    /// in an isolated call. Otherwise does nothing.
+    fn await_here(&self, _run: &dyn Fn()) {}
 
     /// Runs jobs of this worker, which is one of the job's pool, until the job is done. If the
     /// worker meets the job in its own deque, ends the task, and returns its result.
@@ -77,7 +77,7 @@ pub(super) trait AnyTask<T> {
     }
 
     /// Runs the job on this thread, a worker of this pool, which is the job's, if it has not begun
-    /// and can be run so.
+    /// and can be run so. Does not unwind.
     fn run_here(&self, registry: &Registry);
 
     /// Drops the closure, if the job has not begun. Returns whether it did.

@@ -1,5 +1,7 @@
 //! Futures that a worker joins which takes nothing from the pool's queues meanwhile.
 
+use std::{mem, sync::atomic::AtomicBool};
+
 use pool_std::Isolation;
 
 use super::*;
@@ -165,6 +167,48 @@ fn a_future_is_polled_by_the_wait_of_its_join_alone() {
             assert!(is_free);
         });
     }
+}
+
+/// Also in a poll that comes after a wake-up: what another thread spawns in a scope of the frame
+/// below is nothing that the future waits for.
+#[test]
+fn a_poll_by_its_joiner_leaves_jobs_of_the_frame_below_alone() {
+    let pool = ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+    let holds = Arc::new(AtomicBool::new(false));
+    let (begun, begins) = mpsc::channel::<()>();
+    let (spawned, is_spawned) = mpsc::channel::<()>();
+    let (held, mut is_second) = (holds.clone(), false);
+    let polled = poll_fn(move |context| {
+        if !mem::replace(&mut is_second, true) {
+            context.waker().wake_by_ref();
+            return Poll::Pending;
+        }
+        held.store(true, SeqCst);
+        begun.send(()).unwrap();
+        is_spawned.recv().unwrap();
+        pool_std::spawn_handle(|| ()).join().unwrap();
+        held.store(false, SeqCst);
+        Poll::Ready(())
+    });
+    let ran_meanwhile = AtomicBool::new(false);
+    pool.install(|| {
+        // In no isolated call, so that its polls are not isolated by themselves.
+        let future = pool_std::spawn_future(polled);
+        pool_std::isolate(|| {
+            pool_std::scope(|scope| {
+                thread::scope(|threads| {
+                    let (scope, ran) = (&scope, &ran_meanwhile);
+                    threads.spawn(move || {
+                        begins.recv().unwrap();
+                        scope.spawn(move |_| ran.store(holds.load(SeqCst), SeqCst));
+                        spawned.send(()).unwrap();
+                    });
+                    future.join().unwrap();
+                });
+            });
+        });
+    });
+    assert!(!ran_meanwhile.into_inner());
 }
 
 /// A queue has one reference to a future, however often its joiner polls it.
