@@ -17,6 +17,7 @@ use crate::{
     fork::Process,
     limit::Limit,
     platform::{Registry, WorkerThread},
+    thread_pool::current::keeping_own_pool,
 };
 
 mod error;
@@ -279,8 +280,11 @@ impl<'scope, T> ScopedJoinHandle<'scope, T> {
 
     /// Runs the job on this thread's worker, if no other one has begun it. In an isolated call, its
     /// waits leave alone what is for the waits of this frame.
+    ///
+    /// The job does not come from a queue, so that the worker may be in no job. If its pool has
+    /// adopted the thread, the frame says that the job must not wait for the pool.
     fn run_on(&self, worker: &WorkerThread) {
-        let run = || self.task().run_here(worker.registry());
+        let run = || keeping_own_pool(|| self.task().run_here(worker.registry()));
         match worker.isolation() {
             Isolation::Anything => run(),
             isolation => worker.isolate(isolation, run),

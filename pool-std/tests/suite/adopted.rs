@@ -2,19 +2,21 @@
 
 use std::{
     cell::Cell,
-    io,
+    future::poll_fn,
+    io, mem,
     sync::{
         Arc, Barrier, Mutex,
         atomic::{AtomicUsize, Ordering::SeqCst},
         mpsc,
     },
+    task::Poll,
     thread,
     time::Duration,
 };
 
 use pool_std::{
-    BuildError, ShutdownError, ThreadPool, ThreadPoolBuilder, Yield, current_thread_index, spawn,
-    yield_local,
+    BuildError, JoinError, ShutdownError, ThreadPool, ThreadPoolBuilder, Yield,
+    current_thread_index, isolate, spawn, spawn_handle_in, yield_local, yield_now,
 };
 
 #[cfg(all(target_os = "linux", not(miri)))]
@@ -141,6 +143,65 @@ fn shutdown_in_a_scope_on_the_adopted_thread_is_a_typed_error() {
         let result = pool_std::in_place_scope(|_| pool.shutdown());
         assert_eq!(result, Err(ShutdownError::FromWorker));
     });
+}
+
+/// Ends a pool in a job that no queue gives to the adopted thread: the thread runs it because it
+/// joins its handle.
+type EndInJoined = fn(Arc<ThreadPool>) -> Result<Result<(), ShutdownError>, JoinError>;
+
+const END_IN_JOINED: [(&str, EndInJoined); 4] = [
+    ("a job", |pool| {
+        let own = pool.clone();
+        // Elsewhere it would be on the thread's own deque.
+        isolate(|| pool.spawn_handle(move || own.shutdown_timeout(Duration::ZERO))).join()
+    }),
+    ("a future", |pool| {
+        let own = pool.clone();
+        let future = async move { own.shutdown_timeout(Duration::ZERO) };
+        isolate(|| pool.spawn_future(future)).join()
+    }),
+    ("a future that was woken", |pool| {
+        let (own, mut is_second) = (pool.clone(), false);
+        let future = poll_fn(move |context| {
+            if mem::replace(&mut is_second, true) {
+                return Poll::Ready(own.shutdown_timeout(Duration::ZERO));
+            }
+            context.waker().wake_by_ref();
+            Poll::Pending
+        });
+        isolate(|| pool.spawn_future(future).join())
+    }),
+    ("a job of a scope of another thread", |pool| {
+        let (sender, receiver) = mpsc::channel();
+        let (is_joined, wait) = mpsc::channel::<()>();
+        let scope = thread::spawn(move || {
+            pool.in_place_scope(|scope| {
+                let own = pool.clone();
+                let end = move |_: &_| own.shutdown_timeout(Duration::ZERO);
+                sender.send(spawn_handle_in(scope, end)).unwrap();
+                assert!(wait.recv().is_err(), "it is never sent to");
+            });
+        });
+        let result = receiver.recv().unwrap().join();
+        drop(is_joined);
+        // The job's place is still in a queue, and this thread is the only worker.
+        while !scope.is_finished() {
+            yield_now();
+            thread::yield_now();
+        }
+        scope.join().unwrap();
+        result
+    }),
+];
+
+#[test]
+fn shutdown_in_a_job_that_the_adopted_thread_joins_is_a_typed_error() {
+    for (what, end) in END_IN_JOINED {
+        on_new_thread(move || {
+            let result = end(Arc::new(adopting_pool(1).unwrap()));
+            assert_eq!(result.ok(), Some(Err(ShutdownError::FromWorker)), "{what}");
+        });
+    }
 }
 
 /// Also when the adopted thread has ended before.
