@@ -130,9 +130,9 @@ impl ThreadPool {
     /// Ends the pool as [`shutdown_timeout`](Self::shutdown_timeout) does, and discards the spawned
     /// jobs that have not begun. Returns how many were discarded.
     ///
-    /// A discarded job is dropped by the worker that takes it from its queue, instead of being run.
-    /// The [handle](crate::spawn_handle) of one says that the job was aborted. Jobs that are
-    /// spawned during the end are discarded, too. What goes on:
+    /// A discarded job is dropped by the worker that takes it from its queue, or joins its
+    /// [handle](crate::spawn_handle), instead of being run. The handle says that the job was
+    /// aborted. Jobs that are spawned during the end are discarded, too. What goes on:
     /// - jobs that have begun, and the jobs of their joins and scopes: a caller waits for them. Let
     ///   long ones look at a [`CancelToken`](crate::CancelToken);
     /// - calls from outside, such as [`install`](Self::install), for the same reason;
