@@ -19,6 +19,9 @@ use crate::{
     thread_pool::current::with_job_reference,
 };
 
+#[cfg(test)]
+mod tests;
+
 /// Says that work is not wanted any more. Clones say the same.
 ///
 /// A job asks in its loops; a look is one load. [`TryScope::cancel_token`] gives the one of a
@@ -223,17 +226,20 @@ impl<E> Clone for Outcome<E> {
 }
 
 impl<E> Outcome<E> {
-    /// Notes an error, and cancels. A later error is dropped.
+    /// Notes an error, and then cancels: a job that ends because of that may return another one. A
+    /// later error is dropped.
     fn fail(&self, error: E) {
-        self.token.cancel();
         let mut first = lock(&self.error);
-        if first.is_none() {
-            *first = Some(error);
-            return;
-        }
-        drop(first);
         // Its drop is code of the user: not under the lock.
-        drop(error);
+        let later = if first.is_none() {
+            *first = Some(error);
+            None
+        } else {
+            Some(error)
+        };
+        drop(first);
+        self.token.cancel();
+        drop(later);
     }
 
     fn into_error(self) -> Option<E> {
