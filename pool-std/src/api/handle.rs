@@ -372,7 +372,15 @@ impl<T> Unpin for ScopedJoinHandle<'_, T> {}
 
 impl<T> Drop for ScopedJoinHandle<'_, T> {
     fn drop(&mut self) {
+        let task = self.task.filter(|_| self.is_finished());
+        // The queue may still have its reference, which would take a panic for that of a job whose
+        // handle is gone.
+        //
+        // SAFETY: 1. the job is done, its result was not taken, and the handle leaves below.
+        let result = task.map(|_| unsafe { self.task().take_result() });
         self.leave();
+        // Code of the user, which may panic.
+        drop(result);
     }
 }
 

@@ -287,6 +287,31 @@ fn a_panic_goes_to_the_handle_or_else_to_the_handler() {
     assert_eq!(Counts::get(&counts.handled), 1);
 }
 
+/// Although the job's place is still in a queue, because the owner of the handle has run the job.
+#[test]
+fn a_handle_that_is_dropped_after_its_job_drops_the_result() {
+    let counts = Arc::<Counts>::default();
+    let pool = pool(1, &counts);
+    pool.install(|| {
+        for panics in [false, true] {
+            // In the injector, where this worker does not look.
+            let mut handle = crate::isolate(|| pool.spawn_handle(job(&counts, panics)));
+            assert!(handle.wait_timeout(Duration::ZERO));
+            drop(handle);
+            assert_eq!(Counts::get(&counts.alive), 0);
+        }
+    });
+    pool.wait_idle().unwrap();
+    assert_eq!(Counts::get(&counts.handled), 0);
+    pool.scope(|scope| {
+        let run = job(&counts, true);
+        let mut handle = crate::spawn_handle_in(scope, |_| run());
+        // The job is of the frame below the isolated call.
+        assert!(crate::isolate(|| handle.wait_timeout(Duration::ZERO)));
+        drop(handle);
+    });
+}
+
 #[test]
 fn a_result_whose_drop_panics_does_not_end_a_worker() {
     struct Panics;
