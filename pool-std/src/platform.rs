@@ -122,6 +122,7 @@ unsafe impl Platform for Std {
         registry.data().follower.end();
         registry.data().spares.end();
         registry.data().drivers.end();
+        registry.data().threads.pool_has_ended();
     }
 
     fn on_reference_removed(registry: &Registry) {

@@ -133,6 +133,7 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
         if self.settings.use_current_thread {
             adopted::adopt(&registry)?;
         }
+        registry.data().threads.pool_begins();
         let unfinished = Unfinished(&registry);
         // Before the workers, whose start handlers may begin operations already.
         if let Some(driver) = registry.data().drivers.first() {

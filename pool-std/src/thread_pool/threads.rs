@@ -116,6 +116,17 @@ impl Threads {
         Starting(self)
     }
 
+    /// Counts the pool as one of its threads as long as it has references: an adopted thread may be
+    /// its only worker, and counts as none.
+    pub(super) fn pool_begins(&self) {
+        self.thread_will_run();
+    }
+
+    /// Ends what [`pool_begins`](Self::pool_begins) has begun.
+    pub(crate) fn pool_has_ended(&self) {
+        self.thread_has_stopped();
+    }
+
     pub(crate) fn keep_thread(&self, thread: JoinHandle<()>) {
         lock(&self.handles).push(thread);
     }

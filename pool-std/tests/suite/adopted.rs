@@ -204,6 +204,25 @@ fn shutdown_in_a_job_that_the_adopted_thread_joins_is_a_typed_error() {
     }
 }
 
+/// The pool has no thread of its own, and has not ended.
+#[test]
+fn shutdown_from_elsewhere_waits_for_the_jobs_of_the_adopted_thread() {
+    on_new_thread(|| {
+        let pool = adopting_pool(1).unwrap();
+        let (sender, receiver) = mpsc::channel();
+        pool.spawn(move || sender.send("run").unwrap());
+        let end = |limit| {
+            let end = || pool.shutdown_timeout(limit);
+            thread::scope(|threads| threads.spawn(end).join().unwrap())
+        };
+        assert_eq!(end(Duration::ZERO), Err(ShutdownError::TimedOut));
+        assert_eq!(yield_local(), Some(Yield::Executed));
+        assert_eq!(receiver.try_recv(), Ok("run"));
+        assert_eq!(end(Duration::MAX), Ok(()));
+        assert_eq!(pool.shutdown(), Ok(()));
+    });
+}
+
 /// Also when the adopted thread has ended before.
 #[test]
 fn shutdown_waits_for_the_destructors_of_an_abandoned_pool() {
