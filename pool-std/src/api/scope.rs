@@ -229,12 +229,22 @@ impl<'scope> Scope<'scope> {
     where
         F: FnOnce(&Self) + Send + 'scope,
     {
-        let registry = &*self.base.registry;
-        let worker = current_worker_of(registry);
-        // SAFETY: `scope_job`: 1. it is queued below; 2. `'scope` outlives the scope. `post` and
-        // `inject`: 1. the reference is used for this alone.
+        // SAFETY: `uncounted_scope_job`: 1. it is queued at once; 2. `'scope` outlives the scope;
+        // 3. `spawn_job` adds it. That: 1. the reference is used for this alone.
+        unsafe { self.spawn_job(uncounted_scope_job(self, body)) };
+    }
+
+    /// Adds a job to the scope, and queues it.
+    ///
+    /// # Safety
+    /// 1. The reference is used for this alone, and its execution calls [`ScopeCore::job_done`] for
+    ///    this scope.
+    #[inline]
+    pub(super) unsafe fn spawn_job(&self, job: JobRef) {
+        let worker = current_worker_of(&self.base.registry);
+        self.base.core.add_job(worker);
+        // SAFETY: 1. is forwarded to our caller.
         unsafe {
-            let job = scope_job(self, worker, body);
             match worker {
                 Some(worker) if worker.may_post() => worker.post(job),
                 _ => self.base.inject(job),

@@ -1,12 +1,13 @@
 //! Jobs of a scope that have a handle.
 
 use std::{
-    mem::ManuallyDrop,
+    convert::identity,
+    marker::PhantomData,
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
     sync::atomic::{AtomicU8, Ordering},
 };
 
-use pool_core::ScopeCore;
+use pool_core::{Job, JobHeader, JobRef, ScopeCore};
 
 use super::{
     JoinError, ScopedJoinHandle,
@@ -15,8 +16,7 @@ use super::{
 use crate::{
     api::{scope::Scope, scope_job::AnyScope},
     context::Context,
-    panics::drop_quietly,
-    platform::{Registry, Std},
+    platform::{Registry, Std, WorkerThread},
 };
 
 /// Spawns a job of a scope as [`Scope::spawn`] does, and returns a handle to its result. The scope
@@ -41,59 +41,75 @@ where
     F: FnOnce(&Scope<'scope>) -> T + Send + 'scope,
     T: Send + 'scope,
 {
-    // The thread that has the handle may run it, where the job of the scope sets no context.
     let context = Context::current();
     let job = move |scope: &Scope<'scope>| context.run(|| job(scope));
-    let task = Task::create(Scoped::new(scope), job);
-    // SAFETY: 1. it was made for this handle and the job, just now; 2. by our bounds.
+    let task: *mut ScopedTask<'scope, _, T> = Task::create(Scoped::new(scope), job);
+    // SAFETY: 1. it was made for this handle and the queue, just now; 2. by our bounds.
     let handle = unsafe { ScopedJoinHandle::new(task, scope.registry()) };
-    let queued = QueuedTask(task);
-    scope.spawn(move |scope| queued.run(scope));
+    // SAFETY: `JobRef::new`: 1. it lives until the execution has ended the queue's reference, and
+    // `'scope` outlives the scope, which waits for that; 2. the closure and the result are `Send`,
+    // and the scope is `Sync`. `spawn_job`: 1. it is used for this alone, and calls `job_done`.
+    unsafe { scope.spawn_job(JobRef::new(task.cast_const())) };
     handle
 }
 
-/// A task that a job of a scope runs, or the thread that has its handle.
-struct Scoped<'scope> {
-    /// The scope, which lives while the job of the scope has not ended, or another one in its
+/// What a queue needs of a task that was spawned in a scope. The queue runs it, or the thread that
+/// has its handle.
+#[repr(C)]
+struct Scoped<'scope, F, T> {
+    header: JobHeader,
+    /// The scope, which lives while the job of the queue has not ended, or another one in its
     /// place.
     scope: *const Scope<'scope>,
     /// Who runs the task, and whether the scope waits for that thread.
     runner: AtomicU8,
+    /// Whose header it is.
+    task: PhantomData<fn(F) -> T>,
 }
 
+type ScopedTask<'scope, F, T> = Task<Scoped<'scope, F, T>, F, T>;
+
 const NONE: u8 = 0;
-/// The job of the scope.
+/// The worker that takes the job from its queue.
 const QUEUE: u8 = 1;
-/// The thread that has the handle. The job of the scope is still queued, so that the scope waits.
+/// The thread that has the handle. The job is still queued, so that the scope waits.
 const HERE: u8 = 2;
-/// That thread. The job of the scope has ended, and has added one to the scope for that thread.
+/// That thread. The job has left its queue, and has added one to the scope for that thread.
 const HERE_COUNTED: u8 = 3;
 /// None: that thread has run the task, or has dropped its closure.
 const OVER: u8 = 4;
 
-impl<'scope> Scoped<'scope> {
+impl<'scope, F, T> Scoped<'scope, F, T>
+where
+    F: FnOnce(&Scope<'scope>) -> T + Send,
+    T: Send,
+{
     fn new(scope: &Scope<'scope>) -> Self {
         Self {
+            header: JobHeader::new::<ScopedTask<'scope, F, T>>(),
             scope,
             runner: AtomicU8::new(NONE),
+            task: PhantomData,
         }
     }
+}
 
+impl<F, T> Scoped<'_, F, T> {
     /// Becomes the runner. Returns false if there is or was one.
     fn begin(&self, runner: u8) -> bool {
         // Ordering: Relaxed on success, which picks one thread, and receives nothing. Acquire on
-        // failure pairs with the Release of `end`: the job of the scope passes on to the scope what
+        // failure pairs with the Release of `end`: the job of the queue passes on to the scope what
         // the thread with the handle has written.
         self.runner
             .compare_exchange(NONE, runner, Ordering::Relaxed, Ordering::Acquire)
             .is_ok()
     }
 
-    /// Lets the scope wait for the thread that has the handle, if that one runs the task. For the
-    /// job of the scope, before it ends.
-    fn count_runner(&self, scope: &ScopeCore<'_, Std>) {
+    /// Becomes the runner of a job that has left its queue, or lets the scope wait for the thread
+    /// that has the handle, if that one runs the task.
+    fn begin_from_queue(&self, scope: &ScopeCore<'_, Std>) {
         // Ordering: Acquire, as on failure in `begin`.
-        if self.runner.load(Ordering::Acquire) != HERE {
+        if self.begin(QUEUE) || self.runner.load(Ordering::Acquire) != HERE {
             return;
         }
         // Before that thread may remove it.
@@ -104,7 +120,7 @@ impl<'scope> Scoped<'scope> {
             self.runner
                 .compare_exchange(HERE, HERE_COUNTED, Ordering::Release, Ordering::Acquire);
         if counted.is_err() {
-            // SAFETY: 1. it was added just now; 2. this is a job of the scope.
+            // SAFETY: 1. it was added just now; 2. a worker of the scope's pool runs the job.
             unsafe { ScopeCore::job_done(scope) };
         }
     }
@@ -112,13 +128,70 @@ impl<'scope> Scoped<'scope> {
     /// Ends that the thread which has the handle runs the task. Returns whether it has to remove
     /// one from the scope. If not, the scope may have ended.
     fn end(&self) -> bool {
-        // Ordering: Release pairs with the Acquire of `begin` and `count_runner`, and Acquire with
+        // Ordering: Release pairs with the Acquire of `begin` and `begin_from_queue`, and Acquire with
         // the Release of the latter.
         self.runner.swap(OVER, Ordering::AcqRel) == HERE_COUNTED
     }
 }
 
-impl<'scope, F, T> AnyTask<T> for Task<Scoped<'scope>, F, T>
+// SAFETY: 1. the header comes first, in `Task` and in `Scoped`; `Scoped::new` makes it for this
+// type.
+unsafe impl<'scope, F, T> Job for ScopedTask<'scope, F, T>
+where
+    F: FnOnce(&Scope<'scope>) -> T + Send,
+    T: Send,
+{
+    unsafe fn execute(this: *const ()) {
+        let task: *mut Self = this.cast_mut().cast();
+        // SAFETY: by obligations 1 and 2 this is the pointer of `spawn_handle_in`, used once. The
+        // scope waits, and so lives, until `job_done`.
+        let scope = unsafe { &*(*task).kind.scope };
+        let core: *const ScopeCore<'_, Std> = scope.core();
+        // It frees the task, so that no reference to that may be among what it captures.
+        scope.core().run_job(|| {
+            // SAFETY: as above.
+            unsafe { (*task).kind.begin_from_queue(scope.core()) };
+            // SAFETY: 1. as above.
+            let ended = unsafe { Task::run(task, |closure| closure(scope)) };
+            // For the scope, as the panic of any of its jobs.
+            ended.unwrap_or_else(|panic| resume_unwind(panic));
+        });
+        // SAFETY: 1. `spawn_job` has added it, and a job is run once; 2. only workers of the
+        // scope's pool run it.
+        unsafe { ScopeCore::job_done(core) };
+    }
+}
+
+impl<'scope, F, T> ScopedTask<'scope, F, T>
+where
+    F: FnOnce(&Scope<'scope>) -> T,
+{
+    /// Runs the job as the worker does that takes it from its queue, but gives the result to the
+    /// caller. No other thread knows of the job, so that no state says how far it is.
+    ///
+    /// # Safety
+    /// 1. As for [`take_apart`](Self::take_apart), on a worker of the scope's pool.
+    unsafe fn end_here(this: *mut Self) -> Result<T, JoinError> {
+        // SAFETY: 1. is forwarded to our caller.
+        let (kind, content) = unsafe { Self::take_apart(this) };
+        // SAFETY: the scope waits, and so lives, until `job_done`.
+        let scope = unsafe { &*kind.scope };
+        let core: *const ScopeCore<'_, Std> = scope.core();
+        let result = content.map_or_else(identity, |closure| {
+            let mut result = None;
+            scope.core().run_job(|| {
+                let call = AssertUnwindSafe(|| closure(scope));
+                result = Some(catch_unwind(call).map_err(JoinError::panicked));
+            });
+            result.expect("the scope runs the body of each job")
+        });
+        // SAFETY: 1. `spawn_job` has added it, and it is run once; 2. by our obligation 1.
+        unsafe { ScopeCore::job_done(core) };
+        result
+    }
+}
+
+impl<'scope, F, T> AnyTask<T> for ScopedTask<'scope, F, T>
 where
     F: FnOnce(&Scope<'scope>) -> T + Send,
     T: Send,
@@ -127,13 +200,19 @@ where
         self.state()
     }
 
+    unsafe fn join_on(this: *mut Self, worker: &WorkerThread) -> Option<Result<T, JoinError>> {
+        // SAFETY: 1. it has both references, of which the handle's has left no waiter.
+        let end_here = || unsafe { Self::end_here(this) };
+        // SAFETY: 1. is forwarded to our caller.
+        unsafe { Task::help_until_done(this, worker, end_here) }
+    }
+
     fn run_here(&self, _registry: &Registry) {
         if !self.kind.begin(HERE) {
             return;
         }
-        // SAFETY: the job of the scope has not ended, since it becomes the runner before, in any
-        // way that it may end. It finds that this thread runs the task, and lets the scope
-        // wait until `end`.
+        // SAFETY: the job of the queue has not ended, since it becomes the runner before. It finds
+        // that this thread runs the task, and lets the scope wait until `end`.
         let scope = unsafe { &*self.kind.scope };
         scope.core().run_job(|| {
             let ended = self.run_here(|job| job(scope));
@@ -141,7 +220,7 @@ where
         });
         let core: *const ScopeCore<'_, Std> = scope.core();
         if self.kind.end() {
-            // SAFETY: 1. the job of the scope has added it for this thread; 2. this is a worker of
+            // SAFETY: 1. the job of the queue has added it for this thread; 2. this is a worker of
             // the pool.
             unsafe { ScopeCore::job_done(core) };
         }
@@ -154,45 +233,5 @@ where
     unsafe fn take_result(&self) -> Result<T, JoinError> {
         // SAFETY: 1. is forwarded to our caller.
         unsafe { self.take_result() }
-    }
-}
-
-/// The reference of a scope's job to its task.
-struct QueuedTask<'scope, F, T>(*mut Task<Scoped<'scope>, F, T>);
-
-// SAFETY: the closure goes to the thread that runs it, and the result to that of the handle.
-unsafe impl<F: Send, T: Send> Send for QueuedTask<'_, F, T> {}
-
-impl<'scope, F: FnOnce(&Scope<'scope>) -> T, T> QueuedTask<'scope, F, T> {
-    fn run(self, scope: &Scope<'scope>) {
-        let task = ManuallyDrop::new(self).0;
-        // SAFETY: it lives by the queue's reference, which ends below.
-        let kind = unsafe { &(*task).kind };
-        if !kind.begin(QUEUE) {
-            kind.count_runner(scope.core());
-        }
-        // SAFETY: 1. it is used once: the value is consumed.
-        let ended = unsafe { Task::run(task, |job| job(scope)) };
-        // For the scope, as the panic of any of its jobs.
-        ended.unwrap_or_else(|panic| resume_unwind(panic));
-    }
-}
-
-/// For a job of the scope that ends before it comes to its task: what follows jobs, such as a
-/// subscriber of `tracing`, has panicked. The scope may end after that.
-impl<F, T> Drop for QueuedTask<'_, F, T> {
-    fn drop(&mut self) {
-        // SAFETY: it lives by the queue's reference, which ends below.
-        let task = unsafe { &*self.0 };
-        if task.kind.begin(QUEUE) {
-            // Code of the user, during a panic.
-            drop_quietly(catch_unwind(AssertUnwindSafe(|| task.abort())));
-        } else {
-            // SAFETY: the scope lives, since this job of it has not ended.
-            let scope = unsafe { &*task.kind.scope };
-            task.kind.count_runner(scope.core());
-        }
-        // SAFETY: 1. it is used once: `run` has not consumed the value.
-        drop_quietly(unsafe { Task::leave_queue(self.0) });
     }
 }

@@ -193,19 +193,10 @@ where
     }
 
     unsafe fn join_on(this: *mut Self, worker: &WorkerThread) -> Option<Result<T, JoinError>> {
-        let mut ended = None;
-        // SAFETY: by obligation 1 it lives, until there is a result.
-        while ended.is_none() && !unsafe { (*this).state() }.is_done() {
-            let was_run = worker.help_local(this.cast(), || {
-                // SAFETY: 1. the worker has taken the queue's reference; by our obligation 1 the
-                // handle's is ours, and has left no waiter.
-                ended = Some(unsafe { Self::end_here(this, worker.registry()) });
-            });
-            if !was_run {
-                break;
-            }
-        }
-        ended
+        // SAFETY: 1. it has both references, of which the handle's has left no waiter.
+        let end_here = || unsafe { Self::end_here(this, worker.registry()) };
+        // SAFETY: 1. is forwarded to our caller.
+        unsafe { Task::help_until_done(this, worker, end_here) }
     }
 
     fn run_here(&self, registry: &Registry) {

@@ -210,21 +210,23 @@ impl<K, F, T> Task<K, F, T> {
         (kind, content)
     }
 
-    /// Ends the queue's reference to a job that it has not run.
-    ///
-    /// # Errors
-    /// As [`free`](Self::free).
+    /// [`AnyTask::join_on`], for a task that is the job of its queue itself. If the worker meets it,
+    /// calls `end_here`, which has both references then, and ends them.
     ///
     /// # Safety
-    /// 1. The task lives, by the reference in its queue, which is not used any more.
-    pub(super) unsafe fn leave_queue(this: *mut Self) -> Result<(), Panic> {
-        // SAFETY: 1. by our obligation 1; the task is not used unless we are the last owner.
-        if unsafe { State::leave_queue(&raw const (*this).state) } {
-            // SAFETY: 1. both have left.
-            unsafe { Self::free(this) }
-        } else {
-            Ok(())
-        }
+    /// 1. As there.
+    pub(super) unsafe fn help_until_done(
+        this: *mut Self,
+        worker: &WorkerThread,
+        end_here: impl Fn() -> Result<T, JoinError>,
+    ) -> Option<Result<T, JoinError>> {
+        let mut ended = None;
+        // SAFETY: by obligation 1 it lives, until there is a result.
+        while ended.is_none()
+            && !unsafe { (*this).state() }.is_done()
+            && worker.help_local(this.cast(), || ended = Some(end_here()))
+        {}
+        ended
     }
 
     /// Frees the job.

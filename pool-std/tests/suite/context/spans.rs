@@ -378,6 +378,7 @@ fn a_future_is_dropped_although_a_subscriber_panics() {
     assert!(!fails.load(SeqCst), "the subscriber has panicked");
 }
 
+/// Its panic is that of the job, whose handle has it.
 #[test]
 fn a_scoped_job_that_never_began_does_not_run_after_its_scope() {
     let fails = Arc::new(AtomicBool::new(false));
@@ -387,25 +388,23 @@ fn a_scoped_job_that_never_began_does_not_run_after_its_scope() {
     let pool = pool(1);
     pool.install(|| {
         let slot = Mutex::new(None);
-        let scope = std::panic::AssertUnwindSafe(|| {
-            pool_std::scope(|scope| {
-                tracing::dispatcher::with_default(&dispatch, || {
-                    tracing::info_span!("a span").in_scope(|| {
-                        let ran = &ran;
-                        let job = pool_std::spawn_handle_in(scope, move |scope| {
-                            ran.store(true, SeqCst);
-                            scope.spawn(|_| ());
-                        });
-                        *slot.lock().unwrap() = Some(job);
+        pool_std::scope(|scope| {
+            tracing::dispatcher::with_default(&dispatch, || {
+                tracing::info_span!("a span").in_scope(|| {
+                    let ran = &ran;
+                    let job = pool_std::spawn_handle_in(scope, move |scope| {
+                        ran.store(true, SeqCst);
+                        scope.spawn(|_| ());
                     });
+                    *slot.lock().unwrap() = Some(job);
                 });
-                fails.store(true, SeqCst);
             });
+            fails.store(true, SeqCst);
         });
-        assert!(std::panic::catch_unwind(scope).is_err());
         assert!(!ran.load(SeqCst), "not in the scope");
         let job = slot.lock().unwrap().take().unwrap();
-        assert!(job.join().unwrap_err().is_aborted());
+        let panic = job.join().unwrap_err().try_into_panic().unwrap();
+        assert_eq!(panic.downcast_ref(), Some(&"on enter"));
     });
     assert!(!ran.into_inner(), "it has run after the scope has ended");
 }

@@ -10,14 +10,14 @@ use std::{
     time::Duration,
 };
 
-use crate::{CancelToken, JoinHandle, ThreadPool, ThreadPoolBuilder};
+use crate::{CancelToken, ScopedJoinHandle, ThreadPool, ThreadPoolBuilder};
 
 fn pool_of_one() -> ThreadPool {
     ThreadPoolBuilder::new().num_threads(1).build().unwrap()
 }
 
 /// What is done with a handle before its worker joins it.
-type Before = fn(&mut JoinHandle<Arc<()>>);
+type Before = fn(&mut ScopedJoinHandle<'_, Arc<()>>);
 
 const BEFORE: [(&str, Before); 5] = [
     ("nothing", |_| ()),
@@ -37,18 +37,22 @@ const BEFORE: [(&str, Before); 5] = [
 #[test]
 fn a_worker_joins_its_own_job_after_anything_that_may_come_before() {
     for (what, before) in BEFORE {
-        for panics in [false, true] {
+        for (panics, in_scope) in [(false, false), (false, true), (true, false), (true, true)] {
             let pool = pool_of_one();
             let counted = Arc::new(());
             let (captured, runs) = (counted.clone(), Arc::new(AtomicU32::new(0)));
             let count = runs.clone();
-            let result = pool.install(|| {
+            let job = move || {
+                count.fetch_add(1, SeqCst);
+                assert!(!panics, "expected");
+                captured
+            };
+            let result = pool.scope(|scope| {
                 let older = crate::spawn_handle(|| 1);
-                let mut handle = crate::spawn_handle(move || {
-                    count.fetch_add(1, SeqCst);
-                    assert!(!panics, "expected");
-                    captured
-                });
+                let mut handle = match in_scope {
+                    true => crate::spawn_handle_in(scope, |_| job()),
+                    false => crate::spawn_handle(job),
+                };
                 let newer = crate::spawn_handle(|| 2);
                 before(&mut handle);
                 let result = handle.join();
