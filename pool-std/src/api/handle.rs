@@ -25,6 +25,8 @@ mod future;
 mod scoped;
 mod spawned;
 mod task;
+#[cfg(test)]
+mod tests;
 mod waiter;
 
 pub use error::JoinError;
