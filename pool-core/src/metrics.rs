@@ -6,7 +6,7 @@
 //!
 //! | what is counted | where the worker tells it |
 //! | --- | --- |
-//! | jobs run | `WorkerThread::run`, for each job that a queue gave |
+//! | jobs run | `WorkerThread::run_as_job`, for each job that a queue gave |
 //! | jobs posted | `WorkerThread::post`, `post_many` |
 //! | deque full | `WorkerThread::run_for_lack_of_room`, and `join_cold` for a join |
 //! | searches | `WorkerThread::find_work`, `find_work_at` |
