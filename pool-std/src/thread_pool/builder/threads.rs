@@ -109,8 +109,9 @@ impl<S> ThreadPoolBuilder<S> {
     ///
     /// The thread runs jobs only while it waits: in `install`, `join`, a scope, `shutdown`. So a
     /// spawned job may wait for a long time in a pool that has no other worker, and so may a
-    /// broadcast, one of whose jobs only this thread may run. A thread can be adopted once, and
-    /// must not end before the last use of the pool.
+    /// broadcast, one of whose jobs only this thread may run. A
+    /// [`shutdown`](crate::ThreadPool::shutdown) by another thread waits for these jobs. A thread
+    /// can be adopted once, and must not end before the last use of the pool.
     ///
     /// A thread that ends, or calls [`exit`](std::process::exit), runs no more jobs; it leaves
     /// those on its deque to the other workers, if there are any. The memory of the worker and
