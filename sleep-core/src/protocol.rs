@@ -5,6 +5,7 @@ use crate::{
     latch::CoreLatch,
     parker::Parker,
     policy::Purpose,
+    primitive::{Ordering, fence},
 };
 
 mod awake_set;
@@ -262,6 +263,10 @@ pub trait SleepProtocol {
 pub unsafe fn set_latch(sleep: &impl SleepProtocol, latch: *const CoreLatch, worker: WorkerIndex) {
     // SAFETY: our caller's obligations 1 and 4 are those of the call.
     if unsafe { CoreLatch::set(latch) } {
+        // Ordering: pairs with the fence of `LendSeats::give_back`. If that one comes first, we
+        // find the slot of the worker open; if ours does, a guest that gives the worker back sees
+        // the latch. Nothing weaker orders our write of the latch before our look at the slot.
+        fence(Ordering::SeqCst);
         sleep.wake_worker(worker);
     }
 }

@@ -2,7 +2,11 @@
 
 use core::fmt;
 
-use crate::{index::WorkerIndex, latch::CoreLatch, protocol::SleepProtocol};
+use crate::{
+    index::WorkerIndex,
+    latch::CoreLatch,
+    protocol::{SleepProtocol, set_latch},
+};
 
 #[cfg(all(test, not(loom)))]
 mod tests;
@@ -83,11 +87,10 @@ impl StopLatch {
     ///
     /// Never blocks; may be called from an interrupt.
     pub fn set(&self, sleep: &impl SleepProtocol, worker: WorkerIndex) {
-        // SAFETY: 1. `self` is borrowed. 2. It has happened that the worker has to stop; no other
-        // code may take the latch for a sign that a frame is free.
-        if unsafe { CoreLatch::set(&raw const self.latch) } {
-            sleep.wake_worker(worker);
-        }
+        // SAFETY: 1. and 3. `self` and `sleep` are borrowed. 2. By our contract; a second waiter
+        // would sleep on, and nothing worse. 4. It has happened that the worker has to stop; no
+        // other code may take the latch for a sign that a frame is free.
+        unsafe { set_latch(sleep, &raw const self.latch, worker) };
     }
 
     /// Tells all workers to stop, each of which waits for the latch with its own number.

@@ -64,6 +64,7 @@ pub trait LendSeats: SleepProtocol {
     /// and must look at every source, as in [`no_work_found`](SleepProtocol::no_work_found). A
     /// thread that sets the latch while the place is lent needs a sequentially consistent fence
     /// between that and [`wake_worker`](SleepProtocol::wake_worker).
+    /// [`StopLatch::set`](crate::StopLatch::set) and [`set_latch`](crate::set_latch) have it.
     ///
     /// By default this does nothing, which is right for the default of `borrow_sleeper`.
     #[inline]
