@@ -114,6 +114,7 @@ impl<S: DetectsDeadlocks> Completion<S> {
             // does another worker take the completion: its wait is refused until this one returns.
             self.parker.park();
         }
+        worker.0.note_unblocked();
         Ok(())
     }
 

@@ -1,7 +1,7 @@
 //! How a worker blocks, and how it is unblocked.
 
 use pool_core::{
-    Registry, UnknownWorker,
+    UnknownWorker,
     accounting::{NotActive, NotBlocked, State, Ticket},
 };
 
@@ -15,7 +15,8 @@ impl<S: DetectsDeadlocks> Worker<'_, S> {
     /// The code that brings about the event calls [`SpinPool::mark_unblocked`] with the ticket,
     /// before it lets this core go on. Where that call may fail to come, use
     /// [`blocking`](Self::blocking), which ends the section in any case. Jobs that this worker has
-    /// queued are left to the other workers.
+    /// queued are left to the other workers. A trace has the end of a section only with `blocking`
+    /// and [`wait_for`](Self::wait_for).
     ///
     /// # Errors
     /// [`NotActive`] if this worker is blocked already.
@@ -95,20 +96,27 @@ impl<S: DetectsDeadlocks> Worker<'_, S> {
     /// ```
     pub fn blocking<R>(self, wait: impl FnOnce(Ticket) -> R) -> Result<R, NotActive> {
         /// Ends the section also when the closure panics, which a job on a host may catch.
-        struct Section<'s, S: DetectsDeadlocks> {
-            registry: &'s Registry<S>,
+        struct Section<'w, S: DetectsDeadlocks> {
+            worker: Worker<'w, S>,
             ticket: Ticket,
         }
         impl<S: DetectsDeadlocks> Drop for Section<'_, S> {
             fn drop(&mut self) {
+                let worker = self.worker.0;
                 // As a rule, another core has done it.
-                let _ = self.registry.deadlock().mark_self_unblocked(self.ticket);
+                let _ = worker
+                    .registry()
+                    .deadlock()
+                    .mark_self_unblocked(self.ticket);
+                worker.note_unblocked();
             }
         }
 
         let ticket = self.mark_blocked()?;
-        let registry = self.0.registry();
-        let _section = Section::<S> { registry, ticket };
+        let _section = Section {
+            worker: self,
+            ticket,
+        };
         Ok(wait(ticket))
     }
 }

@@ -21,6 +21,8 @@ use crate::{
 mod completion;
 mod interrupts;
 mod marks;
+#[cfg(feature = "trace")]
+mod trace;
 
 type HostParker = <Host as Machine>::Parker;
 
