@@ -260,6 +260,7 @@ impl<S: System> SpinPool<S> {
     /// // ... reads a table that a worker may be replacing ...
     /// drop(delay);
     /// ```
+    #[must_use = "the delay ends when it is dropped"]
     pub fn delay(&'static self) -> impl progress::Guard + use<S> {
         self.registry.read()
     }

@@ -247,6 +247,14 @@ fn operations_wait_for_delays() {
     assert_eq!(FREED.load(SeqCst), 1);
 }
 
+#[test]
+#[deny(unfulfilled_lint_expectations)]
+fn the_compiler_finds_a_delay_that_ends_at_once() {
+    static POOL: SpinPool<TestCores<1, 4>> = pool(IdlePolicy::DEFAULT);
+    #[expect(unused_must_use, reason = "the compiler finds this line")]
+    POOL.delay();
+}
+
 /// The condition of a worker's loop runs on a worker, whether or not the pool has ended.
 #[test]
 fn a_worker_spawns_nothing_after_the_end() {
