@@ -75,8 +75,11 @@ pub unsafe trait Machine: 'static {
     type Parker: CoreParker;
 
     /// Returns the time in nanoseconds since some moment, on a clock that all cores share, or None
-    /// if there is no such clock: for the times in [`WorkerMetrics`](crate::WorkerMetrics). It must
-    /// not panic.
+    /// if there is no such clock: for the times in [`WorkerMetrics`](crate::WorkerMetrics) and in
+    /// traces. It must not panic.
+    ///
+    /// An [`IdlePolicy`](crate::IdlePolicy) with a time limit asks the parker
+    /// ([`Parker::now`](crate::Parker::now)). Those of this crate have no clock.
     fn nanoseconds() -> Option<u64> {
         None
     }

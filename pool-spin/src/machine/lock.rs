@@ -22,6 +22,11 @@ mod tests;
 /// What is done under the lock should be short: interrupts of this core wait for it, and so may
 /// other cores. A core that waits for the lock takes interrupts meanwhile, as before the call.
 ///
+/// A core that holds several of these locks gives them up in the reverse order: each restores the
+/// interrupt mask that it found. In another order, interrupts are no longer masked while one lock
+/// is still held, so that a handler may wait for it forever. When that lock is given up, they stay
+/// masked.
+///
 /// `R` must return by itself: giving up the lock sends no event that would end a `WFE`.
 ///
 /// # Liveness
