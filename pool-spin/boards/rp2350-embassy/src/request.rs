@@ -10,6 +10,10 @@ pub type OnCore<'w> = Worker<'w, Cores<Rp2350, WORKERS, JOBS>>;
 
 /// Runs one job at a time for any number of tasks. Lives in a `static`, because a job may outlive
 /// the task that waits for it: a task can be dropped at any `await`.
+///
+/// The mutex of embassy-sync keeps one waker. While two tasks or more wait for their turn, they
+/// wake each other all the time, and the first core does not sleep. A program with many tasks has a
+/// request for each, or a queue before it.
 pub struct Request<R> {
     /// Whether a job runs whose result no task has received.
     is_running: Mutex<CriticalSectionRawMutex, bool>,
