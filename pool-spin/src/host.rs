@@ -42,7 +42,7 @@ use crate::{
 
 /// A [`Machine`] whose cores are threads.
 ///
-/// Idle workers spin and yield to other threads.
+/// Idle workers, and threads that wait for the pool, spin and yield to other threads.
 #[derive(Debug, Clone, Copy)]
 pub struct Host(());
 

@@ -1,10 +1,10 @@
 //! The platform of cores, without allocator and without unwinding.
 
-use core::{convert::Infallible, fmt};
+use core::{convert::Infallible, fmt, marker::PhantomData};
 
 use pool_core::{
-    Fixed, JobRef, ManagedWorker, Platform, Registry, Replaced, Waiter, WorkerIndex, WorkerShared,
-    WorkerThread, progress::Participant,
+    Fixed, JobRef, ManagedWorker, Parker as _, Platform, Registry, Replaced, Waiter, WorkerIndex,
+    WorkerShared, WorkerThread, progress::Participant,
 };
 
 use super::{
@@ -14,9 +14,8 @@ use super::{
     system::{Cores, Detection, Protocol, System},
 };
 use crate::{
-    machine::CoreLocal,
-    machine::Machine,
-    primitive::{AtomicBool, spin_loop},
+    machine::{CoreLocal, CoreParker as _, Machine},
+    primitive::AtomicBool,
 };
 
 /// The part of a pool that is not in its registry's queues, counters and slots.
@@ -48,7 +47,7 @@ unsafe impl<M: Machine, const CORES: usize, const JOBS: usize, K: Protocol<M::Pa
     type Storage = Fixed<JobRef, JOBS>;
     type Progress = (Self::Parker, [Participant<Self::Parker>; CORES]);
     type Queue = JobInjector;
-    type Waiter = SpinWaiter;
+    type Waiter = SpinWaiter<M>;
     type Observer = WorkerObserver<M>;
     type Deadlock = D;
     type Panic = Infallible;
@@ -109,17 +108,24 @@ pub(super) fn run<R>(closure: impl FnOnce() -> R) -> R {
     result
 }
 
-/// The way in which a core that is not a worker waits: it spins.
-#[derive(Debug)]
-pub struct SpinWaiter(());
+/// The way in which a core that is not a worker waits: it spins. Between two looks it does what the
+/// machine's parkers do between two searches, which lets other threads run on a host.
+pub struct SpinWaiter<M>(PhantomData<fn() -> M>);
 
-impl Waiter for SpinWaiter {
+impl<M> fmt::Debug for SpinWaiter<M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("SpinWaiter")
+    }
+}
+
+impl<M: Machine> Waiter for SpinWaiter<M> {
     fn current() -> Self {
-        Self(())
+        Self(PhantomData)
     }
 
     fn park() {
-        spin_loop();
+        let parker = M::Parker::NEW;
+        parker.relax();
     }
 
     fn unpark(self) {}

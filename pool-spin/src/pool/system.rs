@@ -48,7 +48,7 @@ pub trait System:
     Platform<
         Parker = <<Self as System>::Machine as Machine>::Parker,
         Queue = JobInjector,
-        Waiter = SpinWaiter,
+        Waiter = SpinWaiter<<Self as System>::Machine>,
         Panic = Infallible,
         Data = PoolData<Self>,
     >

@@ -15,6 +15,7 @@ mod isolation;
 mod join;
 #[cfg(feature = "metrics")]
 mod metrics;
+mod outside;
 mod scope;
 mod spawn;
 #[cfg(feature = "trace")]
