@@ -1,6 +1,6 @@
 //! Whether a pool runs, and which of its workers are there.
 
-use crate::primitive::{AtomicUsize, Ordering, spin_loop};
+use crate::primitive::{AtomicBool, AtomicUsize, Ordering, spin_loop};
 
 /// The pool has ended: cores no longer become workers.
 const ENDED: usize = 1;
@@ -72,29 +72,50 @@ const SENDER: usize = 4;
 /// The worker opens the gate when it arrives and closes it when it leaves. Senders pass while the
 /// gate is open, so that no job is left in the inbox of a worker that is not there.
 #[derive(Debug)]
-pub struct Gate(AtomicUsize);
+pub struct Gate {
+    state: AtomicUsize,
+    /// Whether the worker may leave a job on its deque for which another one waits in isolation.
+    owes_job: AtomicBool,
+}
 
 impl Gate {
     pub(crate) const fn new() -> Self {
-        Self(AtomicUsize::new(0))
+        Self {
+            state: AtomicUsize::new(0),
+            owes_job: AtomicBool::new(false),
+        }
+    }
+
+    /// Notes that the worker has put a job on its deque for which another one waits in isolation,
+    /// and which that one does not take from there. Only for the worker.
+    pub(crate) fn note_owed_job(&self) {
+        // Ordering: Relaxed here and below; the worker alone accesses it.
+        self.owes_job.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the worker has done that since it arrived. Only for the worker, when it leaves.
+    pub(crate) fn take_owed_job(&self) -> bool {
+        let owes = self.owes_job.load(Ordering::Relaxed);
+        self.owes_job.store(false, Ordering::Relaxed);
+        owes
     }
 
     /// Opens the gate: the worker has arrived.
     pub(crate) fn open(&self) {
         // Ordering: Release pairs with `enter`: senders see what the worker did before.
-        self.0.store(OPEN, Ordering::Release);
+        self.state.store(OPEN, Ordering::Release);
     }
 
     /// Closes the gate to senders and waits until none is inside. Everything that they sent is
     /// visible then.
     pub(crate) fn close(&self) {
         // Ordering: Relaxed; the loop below synchronizes.
-        self.0.fetch_and(!(OPEN | RELEASED), Ordering::Relaxed);
+        self.state.fetch_and(!(OPEN | RELEASED), Ordering::Relaxed);
         // Ordering: Acquire pairs with `exit`.
         //
         // Liveness: each sender inside pushes one job, waits for nothing and leaves; no sender
         // enters.
-        while self.0.load(Ordering::Acquire) != 0 {
+        while self.state.load(Ordering::Acquire) != 0 {
             spin_loop();
         }
     }
@@ -103,7 +124,7 @@ impl Gate {
     pub(crate) fn release(&self) -> bool {
         // Ordering: Release pairs with `is_released`. Relaxed on failure: nothing is written.
         let update = |word| (word & OPEN != 0).then_some(word | RELEASED);
-        self.0
+        self.state
             .fetch_update(Ordering::Release, Ordering::Relaxed, update)
             .is_ok()
     }
@@ -111,14 +132,14 @@ impl Gate {
     /// Whether the worker has been asked to leave.
     pub(crate) fn is_released(&self) -> bool {
         // Ordering: Acquire pairs with `release`.
-        self.0.load(Ordering::Acquire) & RELEASED != 0
+        self.state.load(Ordering::Acquire) & RELEASED != 0
     }
 
     /// Lets a sender in. Returns whether the worker is there.
     pub(crate) fn enter(&self) -> bool {
         // Ordering: Acquire pairs with `open`. Relaxed on failure: the sender does nothing.
         let update = |word| (word & OPEN != 0).then_some(word + SENDER);
-        self.0
+        self.state
             .fetch_update(Ordering::Acquire, Ordering::Relaxed, update)
             .is_ok()
     }
@@ -126,6 +147,6 @@ impl Gate {
     /// Lets a sender out that has sent its job.
     pub(crate) fn exit(&self) {
         // Ordering: Release pairs with `close`: the worker finds the job.
-        self.0.fetch_sub(SENDER, Ordering::Release);
+        self.state.fetch_sub(SENDER, Ordering::Release);
     }
 }

@@ -38,7 +38,8 @@ impl<S: System> SpinPool<S> {
     /// Makes this core worker number `index` until the pool [ends](Self::end) or the worker is
     /// [released](Self::release_worker). Returns which of the two happened.
     ///
-    /// A worker that is released leaves the jobs on its deque to the others. It may come back, on
+    /// A worker that is released leaves the jobs on its deque to the others, unless one of these may
+    /// wait for them in isolation: see [`Scope::spawn`](crate::Scope::spawn). It may come back, on
     /// this core or another one. A worker that arrives after the end returns at once.
     ///
     /// # Errors
@@ -184,6 +185,10 @@ impl<S: System> SpinPool<S> {
             let result = body(&worker);
             data.gates.as_ref()[index].close();
             worker.run_inbox_jobs();
+            // Another worker may wait for them, and take none from here.
+            if data.gates.as_ref()[index].take_owed_job() {
+                worker.run_leftovers();
+            }
             worker.notify_leftovers();
             worker.leave();
             result

@@ -70,6 +70,9 @@ impl<'scope, S: System> Scope<'scope, S> {
     /// the scope. So the scope's body must not wait for it. Nor may it join what waits for a full
     /// arena there.
     ///
+    /// Another worker that has spawned in such a scope runs what is on its deque before it leaves the
+    /// pool.
+    ///
     /// # Examples
     /// See [`Scope`].
     pub fn spawn<F>(&self, closure: F)
@@ -89,7 +92,10 @@ impl<'scope, S: System> Scope<'scope, S> {
             // SAFETY: 1. The arena keeps the node until the job runs; the job is used only here.
             Ok((node, job)) => unsafe {
                 match current_worker_of(registry).filter(|worker| worker.may_post()) {
-                    Some(worker) => worker.post(job),
+                    Some(worker) => {
+                        self.note_owed_job(worker);
+                        worker.post(job);
+                    }
                     None => self.inject(registry, node, job),
                 }
             },
@@ -103,6 +109,16 @@ impl<'scope, S: System> Scope<'scope, S> {
 }
 
 impl<S: System> Scope<'_, S> {
+    /// Notes that a worker is going to put a job on its deque, if another one waits for the scope
+    /// in isolation. That one takes the job only while it descends from what it waits for.
+    fn note_owed_job(&self, worker: &WorkerThread<S>) {
+        let waiter = self.core.isolated_waiter();
+        if waiter.is_some_and(|waiter| waiter != worker.index()) {
+            let gates = worker.registry().data().gates.as_ref();
+            gates[worker.index().get()].note_owed_job();
+        }
+    }
+
     /// Queues a job for a core that is not a worker of the pool.
     ///
     /// # Safety

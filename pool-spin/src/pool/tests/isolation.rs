@@ -43,6 +43,26 @@ fn a_scope_runs_what_a_thread_outside_spawns() {
     assert_eq!(runs.into_inner(), 1);
 }
 
+/// Checks the same for a worker that leaves. Its deque is no place where the one that waits looks.
+#[test]
+fn a_scope_runs_what_a_worker_spawns_that_leaves() {
+    static POOL: SpinPool<TestCores<2, 4>> = pool(IdlePolicy::DEFAULT);
+    let runs = AtomicU32::new(0);
+    POOL.run_with(0, |core| {
+        core.isolate(Isolation::Subtree, || {
+            core.scope(|scope| {
+                let visit =
+                    || POOL.run_with(1, |_| scope.spawn(|_, _| _ = runs.fetch_add(1, SeqCst)));
+                thread::scope(|threads| {
+                    threads.spawn(|| visit().unwrap());
+                });
+            });
+        });
+    })
+    .unwrap();
+    assert_eq!(runs.into_inner(), 1);
+}
+
 #[test]
 fn a_broadcast_is_isolated_as_its_caller_is() {
     static POOL: SpinPool<TestCores<2, 4>> = pool(IdlePolicy::DEFAULT);
