@@ -3,7 +3,7 @@
 use std::{
     sync::{
         Arc, Weak,
-        atomic::{AtomicU8, Ordering},
+        atomic::{AtomicU8, AtomicUsize, Ordering},
     },
     time::{Duration, Instant},
 };
@@ -62,9 +62,9 @@ const RELIEVED: u8 = 2;
 /// In a pool with a processor for each worker there is no limit, and a watchdog only while short
 /// calls are expected.
 pub(crate) struct Crowd {
-    processors: usize,
-    /// There are more workers than processors.
-    is_crowded: bool,
+    num_workers: usize,
+    /// Changes in a pool that follows their number.
+    processors: AtomicUsize,
     short_calls: ShortCalls,
     mode: AtomicU8,
     relief: Mutex<Relief>,
@@ -82,8 +82,8 @@ impl Crowd {
     /// Creates the state of a pool whose workers share this number of processors.
     pub(crate) fn new(num_workers: usize, processors: usize) -> Arc<Self> {
         Arc::new(Self {
-            processors,
-            is_crowded: num_workers > processors,
+            num_workers,
+            processors: AtomicUsize::new(processors),
             short_calls: ShortCalls::new(),
             mode: AtomicU8::new(UNWATCHED),
             relief: Mutex::new(Relief {
@@ -99,15 +99,33 @@ impl Crowd {
         self.registry.get_or_init(|| registry.clone());
     }
 
+    /// Notes that the workers share another number of processors from now on.
+    pub(crate) fn set_processors(&self, registry: &Registry, processors: usize) {
+        // Ordering: Relaxed. A worker that asks executes a fence before, which pairs with the one
+        // in `reconsider_wakes`: it sees this number, or is made to ask again.
+        self.processors.store(processors, Ordering::Relaxed);
+        registry.reconsider_wakes();
+    }
+
+    fn processors(&self) -> usize {
+        // Ordering: Relaxed, see `set_processors`.
+        self.processors.load(Ordering::Relaxed)
+    }
+
+    /// Whether there are more workers than processors.
+    fn is_crowded(&self) -> bool {
+        self.num_workers > self.processors()
+    }
+
     /// Returns how many workers of the pool can make progress at a time, see
     /// [`Platform::parallelism`](pool_core::Platform::parallelism).
     pub(crate) fn parallelism(&self, registry: &Registry) -> usize {
-        if !self.is_crowded || !self.is_watched() {
+        if !self.is_crowded() || !self.is_watched() {
             return usize::MAX;
         }
         // These count as awake in the protocol.
         let absent = registry.num_workers() - registry.data().active.count();
-        self.processors + absent + num_blocked(registry)
+        self.processors() + absent + num_blocked(registry)
     }
 
     fn is_watched(&self) -> bool {
@@ -200,7 +218,7 @@ impl<'c> Watchdog<'c> {
             _ => {}
         }
         let expects_short_calls = crowd.short_calls.are_expected();
-        if !crowd.is_crowded && !expects_short_calls {
+        if !crowd.is_crowded() && !expects_short_calls {
             return None;
         }
         let registry = crowd.registry()?;
@@ -267,7 +285,7 @@ impl<'c> Watchdog<'c> {
         let is_new_job = finding.job.is_some() && !is_old_job;
         self.checks = if is_new_job { 0 } else { self.checks + 1 };
         match last.filter(|_| is_old_job) {
-            Some(last) if finding.leaves_idle(&last, self.crowd.processors) => Verdict::Relieve,
+            Some(last) if finding.leaves_idle(&last, self.crowd.processors()) => Verdict::Relieve,
             Some(_) => {
                 lock(&self.crowd.relief).duration = SHORT_RELIEF;
                 if self.checks.is_multiple_of(PATIENCE) {

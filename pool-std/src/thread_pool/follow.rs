@@ -55,7 +55,7 @@ impl Follower {
                     let count = processors::ask().filter(|&count| count != known);
                     if let Some(count) = count {
                         known = count;
-                        follower.set_active(registry, count.min(registry.num_workers()));
+                        follower.follow(registry, count);
                     }
                 }
                 drop(counted);
@@ -72,13 +72,18 @@ impl Follower {
         before == State::On
     }
 
-    /// Sets the number of active workers, unless the program has done so.
-    fn set_active(&self, registry: &Registry, count: usize) {
+    /// Sets the number of active workers for this number of processors, unless the program has done
+    /// so.
+    pub(super) fn follow(&self, registry: &Registry, processors: usize) {
         // Under the lock, so that nothing is set after `end`.
         let state = lock(&self.state);
         if *state == State::On {
+            let count = processors.min(registry.num_workers());
             // It is in range, and this thread is in no handler.
             _ = registry.data().active.set(registry, count);
+            if let Some(crowd) = &registry.data().crowd {
+                crowd.set_processors(registry, processors);
+            }
         }
     }
 

@@ -160,6 +160,29 @@ fn workers_that_cannot_run_do_not_count() {
     assert_eq!(crowd.parallelism(registry), PROCESSORS + workers - 1);
 }
 
+/// A pool that was built when the process could use few processors uses all of those that come. No
+/// more of its workers are active than there are processors, so that each of them is worth waking.
+#[test]
+fn a_pool_that_follows_the_processors_has_no_limit() {
+    let processors = std::thread::available_parallelism().map_or(1, usize::from);
+    let workers = 4 * processors;
+    let builder = ThreadPoolBuilder::new().num_threads(workers);
+    let pool = builder.follow_processors().build().unwrap();
+    let registry = &pool.registry;
+    let crowd = registry.data().crowd.as_ref().unwrap();
+    for now in [2, 1, 4, 5].map(|factor| factor * processors) {
+        registry.data().follower.follow(registry, now);
+        assert_eq!(pool.active_workers(), now.min(workers));
+        crowd.mode.store(WATCHED, Ordering::Relaxed);
+        let parallelism = crowd.parallelism(registry);
+        assert!(
+            parallelism >= workers,
+            "{parallelism} with {now} processors"
+        );
+        crowd.mode.store(UNWATCHED, Ordering::Relaxed);
+    }
+}
+
 /// As many workers are awake as there are processors, so that joins wake no other. Then one of them
 /// is to park.
 #[test]
@@ -174,15 +197,15 @@ fn a_worker_that_is_to_park_makes_room_for_another_one() {
     }
     // No worker becomes the watchdog, which would wake the others after a while.
     crowd.mode.store(WATCHED, Ordering::Relaxed);
-    let end = Barrier::new(crowd.processors);
+    let end = Barrier::new(crowd.processors());
     pool.broadcast(|context| {
-        if context.index() < crowd.processors - 1 {
+        if context.index() < crowd.processors() - 1 {
             end.wait();
         }
         if context.index() < workers - 1 {
             return;
         }
-        while registry.num_sleeping() < workers - crowd.processors {
+        while registry.num_sleeping() < workers - crowd.processors() {
             std::thread::yield_now();
         }
         for _ in 0..10 {
