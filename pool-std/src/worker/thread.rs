@@ -143,6 +143,11 @@ impl ThreadBuilder {
         self.stack_size
     }
 
+    /// Returns the pool.
+    pub(crate) fn registry(&self) -> &Arc<Registry> {
+        &self.registry
+    }
+
     /// Returns a builder of the standard library with the name and the stack size of this thread.
     pub(crate) fn standard(&self) -> thread::Builder {
         let mut builder = thread::Builder::new();

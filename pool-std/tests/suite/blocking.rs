@@ -311,6 +311,27 @@ fn callers_from_outside_are_runnable_if_the_builder_says_so() {
 }
 
 #[test]
+fn a_caller_at_the_end_of_a_scoped_pool_is_runnable_if_the_builder_says_so() {
+    for for_callers in [false, true] {
+        let runnable = Arc::new(Runnable::default());
+        // This thread.
+        runnable.now.store(1, SeqCst);
+        let mut builder = runnable.builder(1);
+        if for_callers {
+            builder = builder.thread_handlers_for_callers();
+        }
+        let expected = if for_callers { 1 } else { 2 };
+        let waiting = runnable.clone();
+        let scoped = builder.build_scoped(pool_std::ThreadBuilder::run, |pool| {
+            // While this thread waits for the end.
+            pool.spawn(move || waiting.wait_for(expected));
+        });
+        scoped.unwrap();
+        runnable.wait_for(1);
+    }
+}
+
+#[test]
 fn an_adopted_thread_is_runnable_before_it_is_adopted() {
     let runnable = Arc::new(Runnable::default());
     let also = runnable.clone();

@@ -12,7 +12,9 @@ use std::{
     time::Duration,
 };
 
-use pool_std::{BuildError, ThreadPoolBuilder, current_thread_index, max_num_threads};
+use pool_std::{
+    BuildError, ThreadBuilder, ThreadPoolBuilder, current_thread_index, max_num_threads,
+};
 
 /// A limit that only ends a test that fails.
 const LIMIT: Duration = Duration::from_secs(120);
@@ -300,6 +302,22 @@ fn in_time<R: Send + 'static>(closure: impl FnOnce() -> R + Send + 'static) -> R
     let (sender, receiver) = mpsc::channel();
     thread::spawn(move || sender.send(closure()));
     receiver.recv_timeout(LIMIT).expect("nothing hangs")
+}
+
+#[test]
+fn a_worker_that_waits_for_a_scoped_pool_runs_jobs() {
+    in_time(|| {
+        let outer = Arc::new(ThreadPoolBuilder::new().num_threads(1).build().unwrap());
+        let inside = outer.clone();
+        outer.install(move || {
+            let builder = ThreadPoolBuilder::new().num_threads(1);
+            let scoped = builder.build_scoped(ThreadBuilder::run, |pool| {
+                // For the worker that waits for the end of this pool.
+                pool.spawn(move || inside.install(|| ()));
+            });
+            scoped.unwrap();
+        });
+    });
 }
 
 #[test]

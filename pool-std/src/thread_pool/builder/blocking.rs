@@ -139,7 +139,8 @@ impl<S> ThreadPoolBuilder<S> {
     /// For programs in which each thread holds a token of its own, as in rustc, where the thread
     /// that calls [`install`](crate::ThreadPool::install) gives its token to the worker that
     /// runs the closure. By default such threads call no handler. Those that wait in
-    /// [`shutdown`](crate::ThreadPool::shutdown) count; those that wait at the end of an
+    /// [`shutdown`](crate::ThreadPool::shutdown) and at the end of
+    /// [`build_scoped`](ThreadPoolBuilder::build_scoped) count; those that wait at the end of an
     /// [`in_place_scope`](crate::in_place_scope()) or for a broadcast do not.
     ///
     /// # Examples

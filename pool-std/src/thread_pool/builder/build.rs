@@ -1,11 +1,17 @@
 //! What most pools need of the builder, and the three ways to build a pool: for an owner, as the
 //! global pool, and for a scope.
 
-use std::thread;
+use std::{sync::Arc, thread};
 
 use super::{Settings, ThreadPoolBuilder};
 use crate::{
-    thread_pool::{ThreadPool, error::BuildError, global},
+    platform::Registry,
+    thread_pool::{
+        ThreadPool,
+        end::{wait_until_stopped, waits_for_itself},
+        error::BuildError,
+        global,
+    },
     worker::thread::{DefaultSpawn, ThreadBuilder, ThreadSpawn},
 };
 
@@ -103,7 +109,8 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
 
 impl ThreadPoolBuilder {
     /// Builds a pool whose threads may borrow from the caller, and ends the pool and its threads
-    /// when `with_pool` returns.
+    /// when `with_pool` returns. The caller waits for them as in
+    /// [`shutdown`](ThreadPool::shutdown).
     ///
     /// Each thread runs `wrapper`, which sets up what the jobs find on their thread, and must call
     /// [`ThreadBuilder::run`].
@@ -135,12 +142,30 @@ impl ThreadPoolBuilder {
     {
         self.check_stack_size()?;
         thread::scope(|scope| {
+            // Dropped after the pool.
+            let mut stopped = StoppedAtEnd::default();
             let spawn = |thread: ThreadBuilder| {
+                stopped.0.get_or_insert_with(|| thread.registry().clone());
                 let builder = thread.standard();
                 builder.spawn_scoped(scope, || wrapper(thread)).map(drop)
             };
             let pool = self.spawn_handler(spawn).build()?;
             Ok(with_pool(&pool))
         })
+    }
+}
+
+/// Waits for the threads of a pool when it is dropped, by a panic too, or if the pool could not be
+/// built. The scope of the threads would wait as well, but without the release handler, for whose
+/// token they may wait; and a worker of another pool would run no jobs meanwhile.
+#[derive(Default)]
+struct StoppedAtEnd(Option<Arc<Registry>>);
+
+impl Drop for StoppedAtEnd {
+    fn drop(&mut self) {
+        // If this thread would wait for itself, only the scope waits.
+        if let Some(registry) = self.0.take().filter(|it| !waits_for_itself(it)) {
+            wait_until_stopped(&registry);
+        }
     }
 }
