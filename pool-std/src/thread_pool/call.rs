@@ -240,7 +240,8 @@ pub(crate) struct Guests {
     least_stack: usize,
 }
 
-/// The stack of a thread of which nothing else was said, in the standard library.
+/// The stack of a thread of which neither the program nor the environment says anything, in the
+/// standard library.
 const DEFAULT_STACK: usize = 2 << 20;
 
 impl Guests {

@@ -62,6 +62,9 @@ const SWITCH: [(&str, bool); 2] = [("0", false), ("1", true)];
 /// Rayon's variables that set the number of workers, the first one first.
 const RAYON_NUM_THREADS: [&str; 2] = ["RAYON_NUM_THREADS", "RAYON_RS_NUM_CPUS"];
 
+/// The standard library's variable that sets the size of the stacks of threads.
+const MIN_STACK: &str = "RUST_MIN_STACK";
+
 /// The values of [`NUM_THREADS`].
 const NUMBERS: &str = if MAX_THREADS == u16::MAX as usize {
     "a number from 0 to 65535"
@@ -107,6 +110,12 @@ fn own_number(value: Option<OsString>) -> Result<Option<usize>, BuildError> {
 fn rayons_number(value: impl Fn(&str) -> Option<String>) -> Option<usize> {
     let mut variables = RAYON_NUM_THREADS.iter();
     variables.find_map(|variable| value(variable)?.parse().ok())
+}
+
+/// Returns the size of the stack that the environment gives to a thread of which the program says
+/// nothing. As in the standard library, a value that is no number is ignored.
+pub(crate) fn stack_size() -> Option<usize> {
+    env::var(MIN_STACK).ok()?.parse().ok()
 }
 
 /// Returns the sleep protocol that the environment asks for, if it asks for one.

@@ -11,6 +11,8 @@ use std::{
     time::Duration,
 };
 
+#[cfg(not(miri))]
+use crate::again;
 use pool_std::{IdlePolicy, SleepKind, ThreadPool, ThreadPoolBuilder, WorkerState};
 
 fn builder(workers: usize) -> ThreadPoolBuilder {
@@ -278,4 +280,37 @@ fn pools_that_have_no_guests_install() {
     for kind in [SleepKind::Classic, SleepKind::Hints, SleepKind::Seeded] {
         assert_has_no_guests(&builder(1).sleep(kind).build().unwrap());
     }
+}
+
+/// It would run out of stack where a worker does not. The standard library gives a worker what the
+/// program says, or else the environment.
+#[cfg(all(
+    any(
+        target_os = "linux",
+        target_os = "android",
+        target_vendor = "apple",
+        windows
+    ),
+    not(miri)
+))]
+#[test]
+fn a_thread_with_a_much_smaller_stack_is_no_guest() {
+    const STACK_OF_WORKERS: usize = 16 << 20;
+
+    let on_small_stack = |builder: fn() -> ThreadPoolBuilder| {
+        let thread = thread::Builder::new().stack_size(STACK_OF_WORKERS / 4);
+        let test = move || assert_has_no_guests(&builder().build().unwrap());
+        thread.spawn(test).unwrap().join().unwrap();
+    };
+    if again::is_child() {
+        return on_small_stack(|| builder(1));
+    }
+    on_small_stack(|| builder(1).stack_size(STACK_OF_WORKERS));
+    let mut child = again::child("guests::a_thread_with_a_much_smaller_stack_is_no_guest");
+    let child = child.env("RUST_MIN_STACK", STACK_OF_WORKERS.to_string());
+    let output = child.output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{text}{errors}");
+    assert!(text.contains("1 passed"), "{text}");
 }

@@ -3,7 +3,7 @@
 use super::ThreadPoolBuilder;
 use crate::{
     sleep::SleepKind,
-    thread_pool::{call::Guests, parts::PoolParts},
+    thread_pool::{call::Guests, environment, parts::PoolParts},
 };
 
 impl<S> ThreadPoolBuilder<S> {
@@ -28,7 +28,8 @@ impl<S> ThreadPoolBuilder<S> {
     /// ([`acquire_thread_handler`](Self::acquire_thread_handler)), or a [driver](Self::driver),
     /// or if it is [breadth-first](Self::breadth_first). A thread is no guest if it has less
     /// stack left than half of a worker's stack, where the system tells: on Linux, Android,
-    /// Windows, macOS and iOS.
+    /// Windows, macOS and iOS. A worker has the stack that [`stack_size`](Self::stack_size) says,
+    /// or else the standard library's variable `RUST_MIN_STACK`, or else 2 MiB.
     ///
     /// A worker that waits in such a call, guest or not, runs only jobs that descend from those
     /// that it waits for, as in [`isolate`](crate::isolate). So the caller may hold locks that
@@ -58,6 +59,7 @@ impl<S> ThreadPoolBuilder<S> {
             && parts.drivers.first().is_none()
             // Such a deque cannot leave older jobs alone, as the waits of a guest must.
             && !self.settings.is_breadth_first;
-        Guests::new(are_possible, self.settings.guests, self.settings.stack_size)
+        let stack_size = self.settings.stack_size.or_else(environment::stack_size);
+        Guests::new(are_possible, self.settings.guests, stack_size)
     }
 }
