@@ -100,7 +100,8 @@ pub trait Driver: Any + Send + Sync {
     }
 
     /// Makes the driver's threads end. Called once, when the pool has no job left, and also if it
-    /// could not be built.
+    /// could not be built after [`start`](Self::start) was called. A driver whose pool failed
+    /// before that is only dropped.
     ///
     /// Must not wait for the threads: the caller may be any worker. A panic aborts the process.
     fn end(&self) {}

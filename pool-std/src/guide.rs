@@ -26,6 +26,7 @@ pub mod seeded {}
 
 #[doc = "[handles]: crate::guide::handles"]
 #[doc = "[hangs]: crate::guide::hangs#a-lock-held-across-a-join"]
+#[doc = "[pools]: crate::guide::hangs#two-pools-that-wait-for-each-other"]
 #[doc = "[blocking]: crate::blocking()"]
 #[doc = "[elastic]: crate::block_in_place"]
 #[doc = "[io]: https://docs.rs/pool-io"]

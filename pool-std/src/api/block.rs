@@ -54,7 +54,8 @@ use crate::{
 ///   that waits. If that job needs a lock that the caller holds, both wait forever. So do not hold
 ///   a lock that jobs of the pool take while you make the call, and do not return its guard from
 ///   the closure.
-/// - Jobs that the spare runs find its thread-locals.
+/// - Jobs that the spare runs find its thread-locals. In an [isolated](crate::isolate) call, the
+///   waits of such a job are isolated, too.
 /// - The closure is `Send`, although it does not leave the thread: it must not hold a
 ///   [`Worker`](crate::Worker), which belongs to the spare meanwhile. What is `Send` but not
 ///   `Sync`, such as the receiver of a channel, is moved into it.

@@ -175,6 +175,16 @@ fn a_driver_that_fails_is_an_error_of_the_build_and_is_ended() {
     assert!(matches!(refused.build(), Err(BuildError::Driver { .. })));
 }
 
+#[test]
+fn a_driver_that_was_not_started_is_only_dropped() {
+    let counts = Counts::default();
+    let make = counts.clone();
+    let refused = builder(1).active_workers(0).driver(|_| Ok(Plain(make)));
+    assert!(matches!(refused.build(), Err(BuildError::ActiveWorkers(_))));
+    assert_eq!(counts.drops.load(SeqCst), 1);
+    assert_eq!(counts.ends.load(SeqCst), 0);
+}
+
 /// Shuts its pool down on a thread of its own.
 struct ShutsDown(
     Mutex<Option<Receiver<Arc<ThreadPool>>>>,
