@@ -170,12 +170,58 @@ pub(crate) fn stack_of_this_thread() -> Option<Stack> {
         }
         let made = attributes.as_mut_ptr();
         let answer = libc::pthread_attr_getstack(made, &raw mut lowest, &raw mut size);
+        #[cfg(target_env = "musl")]
+        let grows = is_first_thread(made);
         libc::pthread_attr_destroy(made);
-        (answer == 0).then(|| Stack {
-            lowest: lowest.addr(),
-            size,
-        })
+        if answer != 0 {
+            return None;
+        }
+        #[cfg(target_env = "musl")]
+        if grows {
+            return up_to_the_limit(lowest.addr() + size);
+        }
     }
+    Some(Stack {
+        lowest: lowest.addr(),
+        size,
+    })
+}
+
+/// Whether these are the attributes of the first thread of a process, of whose stack musl knows only
+/// the part that is there so far. The C library has made no guard for it. In a child of `fork`, a
+/// thread with a guard may have the number of the process.
+///
+/// # Safety
+/// 1. The attributes are those of this thread, and were made.
+#[cfg(target_env = "musl")]
+unsafe fn is_first_thread(attributes: *const libc::pthread_attr_t) -> bool {
+    unsafe extern "C" {
+        fn pthread_attr_getguardsize(
+            attributes: *const libc::pthread_attr_t,
+            size: *mut usize,
+        ) -> c_int;
+    }
+    let mut guard = 0;
+    // SAFETY: by obligation 1, and the call writes to a value that is borrowed for it.
+    let answer = unsafe { pthread_attr_getguardsize(attributes, &raw mut guard) };
+    // SAFETY: the call has no requirements.
+    answer == 0 && guard == 0 && thread_number() == Some(unsafe { libc::getpid() })
+}
+
+/// Returns the stack that ends at an address and may grow until the limit of the process. None if
+/// there is no limit.
+#[cfg(target_env = "musl")]
+fn up_to_the_limit(end: usize) -> Option<Stack> {
+    let mut limit = libc::rlimit {
+        rlim_cur: 0,
+        rlim_max: 0,
+    };
+    // SAFETY: the call writes to a value that is borrowed for it.
+    let result = unsafe { libc::getrlimit(libc::RLIMIT_STACK, &raw mut limit) };
+    let has_limit = result == 0 && limit.rlim_cur != libc::RLIM_INFINITY;
+    let size = usize::try_from(limit.rlim_cur).ok().filter(|_| has_limit)?;
+    let lowest = end.checked_sub(size)?;
+    Some(Stack { lowest, size })
 }
 
 /// Joins a thread if it has ended, and its thread-locals are destroyed, or else gives it back.
