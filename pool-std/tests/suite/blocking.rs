@@ -305,6 +305,12 @@ fn callers_from_outside_are_runnable_if_the_builder_says_so() {
         runnable.wait_for(1);
         // A worker that installs in its own pool goes on.
         pool.install(|| pool.install(|| runnable.wait_for(expected)));
+        // Not while it waits for a handle.
+        let waiting = runnable.clone();
+        pool.spawn_handle(move || waiting.wait_for(2))
+            .join()
+            .unwrap();
+        runnable.wait_for(1);
         pool.shutdown().unwrap();
         runnable.wait_for(1);
     }

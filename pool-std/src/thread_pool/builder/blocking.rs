@@ -141,7 +141,8 @@ impl<S> ThreadPoolBuilder<S> {
     /// runs the closure. By default such threads call no handler. Those that wait in
     /// [`shutdown`](crate::ThreadPool::shutdown) and at the end of
     /// [`build_scoped`](ThreadPoolBuilder::build_scoped) count; those that wait at the end of an
-    /// [`in_place_scope`](crate::in_place_scope()) or for a broadcast do not.
+    /// [`in_place_scope`](crate::in_place_scope()), or for a broadcast, a
+    /// [handle](crate::JoinHandle) or a future do not.
     ///
     /// # Examples
     /// ```
