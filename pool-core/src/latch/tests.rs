@@ -23,8 +23,13 @@ impl<T: Latch> Sent<T> {
 mod threads {
     use std::{boxed::Box, cell::RefCell, rc::Rc, sync::Arc, thread};
 
+    use sleep_core::CoreLatch;
+
     use super::*;
-    use crate::testing::{Event, observe, registry, with_pool};
+    use crate::{
+        WorkerThread,
+        testing::{Event, observe, registry, with_pool},
+    };
 
     const ROUNDS: usize = if cfg!(miri) { 3 } else { 500 };
 

@@ -30,20 +30,20 @@
 //! and publishes its own lineage after that. So a reader that has acquired the thief's lineage sees
 //! that of the victim as it was at the push, or a later one.
 
-use core::fmt;
-
 use deque_core::Position;
 
 use crate::{
     isolation::Isolation,
     job::JobRef,
     platform::Platform,
-    primitive::{AtomicUsize, Ordering, fence},
     worker::{WorkerThread, open_scopes::Reset},
 };
 
+mod published;
 #[cfg(test)]
 mod tests;
+
+pub(crate) use published::PublishedLineage;
 
 /// Names a job that was stolen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -80,155 +80,6 @@ pub(crate) struct Lineage {
     isolation: Isolation,
     /// The first position of the worker's deque at which there may be isolated jobs.
     isolated_from: Position,
-}
-
-/// The [`Lineage`] of a worker, which the worker writes and all read.
-///
-/// A sequence lock: a reader that comes in the middle of a change learns nothing.
-pub(crate) struct PublishedLineage {
-    /// Odd in the middle of a change.
-    version: AtomicUsize,
-    /// The victim's number plus one, or zero, above the two bits of the isolation.
-    victim_and_isolation: AtomicUsize,
-    position: AtomicUsize,
-    begin: AtomicUsize,
-    isolated_from: AtomicUsize,
-}
-
-const ISOLATION_BITS: u32 = 2;
-
-impl PublishedLineage {
-    const_unless_loom! {
-        /// Creates the lineage of a worker that runs no stolen job.
-        pub(super) fn new() -> Self {
-            Self {
-                version: AtomicUsize::new(0),
-                victim_and_isolation: AtomicUsize::new(0),
-                position: AtomicUsize::new(0),
-                begin: AtomicUsize::new(0),
-                isolated_from: AtomicUsize::new(0),
-            }
-        }
-    }
-
-    /// Returns what the worker may run while it waits. For the worker itself.
-    #[inline]
-    pub(crate) fn isolation(&self) -> Isolation {
-        // Ordering: Relaxed; this thread has written it, or the one that was the worker before.
-        Self::isolation_in(self.victim_and_isolation.load(Ordering::Relaxed))
-    }
-
-    /// Returns what the worker may run while it waits, and whether a job that it has pushed at a
-    /// position is isolated so. For a thief that has acquired the push of that job, which is not a
-    /// detached one.
-    #[inline]
-    pub(crate) fn isolation_at(&self, position: Position) -> (Isolation, bool) {
-        // Ordering: Acquire pairs with the Release of `publish`. The push of an isolated job comes
-        // after that, so that the thief sees it in any case. But if it sees an isolation that began
-        // after the push, it must see from where on.
-        let isolation = Self::isolation_in(self.victim_and_isolation.load(Ordering::Acquire));
-        let is_isolated = isolation != Isolation::Anything && {
-            // Ordering: Relaxed, after the Acquire.
-            let from = self.isolated_from.load(Ordering::Relaxed);
-            position.is_at_or_after(Position::from_word(from))
-        };
-        (isolation, is_isolated)
-    }
-
-    fn isolation_in(word: usize) -> Isolation {
-        Isolation::from_bits(word & ((1 << ISOLATION_BITS) - 1))
-    }
-
-    /// Returns the stolen job that the worker runs, if it is isolated. In the middle of a change,
-    /// returns any.
-    pub(super) fn theft(&self) -> Option<Theft> {
-        self.own().theft
-    }
-
-    /// Returns the lineage as the worker itself has published it.
-    fn own(&self) -> Lineage {
-        // Ordering: Relaxed; this thread has written it, or the one that was the worker before.
-        let [word, position, begin, isolated_from] = [
-            &self.victim_and_isolation,
-            &self.position,
-            &self.begin,
-            &self.isolated_from,
-        ]
-        .map(|it| it.load(Ordering::Relaxed));
-        let victim = (word >> ISOLATION_BITS).checked_sub(1);
-        Lineage {
-            theft: victim.map(|victim| Theft {
-                victim,
-                position: Position::from_word(position),
-            }),
-            begin: Position::from_word(begin),
-            isolation: Self::isolation_in(word),
-            isolated_from: Position::from_word(isolated_from),
-        }
-    }
-
-    /// Returns the lineage of another worker, or `None` in the middle of a change.
-    fn read(&self) -> Option<Lineage> {
-        // Ordering: Acquire pairs with the Release at the end of `publish`.
-        let version = self.version.load(Ordering::Acquire);
-        let lineage = self.own();
-        // Ordering: pairs with the fence of `publish`. If a read above saw a later change, the read
-        // below sees the odd version of that change. A weaker one would let that read come first.
-        fence(Ordering::Acquire);
-        // Ordering: Relaxed, after the fence.
-        let is_consistent =
-            version.is_multiple_of(2) && self.version.load(Ordering::Relaxed) == version;
-        is_consistent.then_some(lineage)
-    }
-
-    /// Publishes another lineage. Only the worker calls this.
-    fn publish(&self, lineage: Lineage) {
-        let (victim, position) = lineage.theft.map_or((0, 0), |theft| {
-            (theft.victim + 1, theft.position.into_word())
-        });
-        let word = victim << ISOLATION_BITS | lineage.isolation.into_bits();
-        let isolated_from = lineage.isolated_from.into_word();
-        // Ordering: Relaxed; only this worker writes it.
-        let before = self.victim_and_isolation.load(Ordering::Relaxed);
-        if victim == 0 && before >> ISOLATION_BITS == 0 {
-            // No reader uses the begin of a lineage without a theft, neither of this one nor of
-            // the one before. So calls from outside need no new version.
-            //
-            // Ordering: Relaxed, before the Release.
-            self.isolated_from.store(isolated_from, Ordering::Relaxed);
-            // Ordering: Release pairs with the Acquire of `isolation_at`, for the position above.
-            self.victim_and_isolation.store(word, Ordering::Release);
-            // Ordering: Relaxed; only this worker reads it.
-            self.begin
-                .store(lineage.begin.into_word(), Ordering::Relaxed);
-            return;
-        }
-        // Ordering: Relaxed; only this worker writes it.
-        let version = self.version.load(Ordering::Relaxed);
-        // Ordering: Relaxed, before the fence, which pairs with that of `read`. Nothing weaker than
-        // Release keeps the odd version before the values.
-        self.version
-            .store(version.wrapping_add(1), Ordering::Relaxed);
-        fence(Ordering::Release);
-        // Ordering: Relaxed, after the fence and before the Releases.
-        self.isolated_from.store(isolated_from, Ordering::Relaxed);
-        // Ordering: Release, as above.
-        self.victim_and_isolation.store(word, Ordering::Release);
-        // Ordering: Relaxed, as before.
-        self.position.store(position, Ordering::Relaxed);
-        self.begin
-            .store(lineage.begin.into_word(), Ordering::Relaxed);
-        // Ordering: Release pairs with the Acquire of `read`, for the values, and for the push of
-        // the stolen job, which this thread has acquired.
-        self.version
-            .store(version.wrapping_add(2), Ordering::Release);
-    }
-}
-
-impl fmt::Debug for PublishedLineage {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.read().fmt(f)
-    }
 }
 
 impl<P: Platform> WorkerThread<P> {

@@ -2,7 +2,10 @@
 
 use std::{sync::Arc, vec::Vec};
 
-use ::loom::{sync::atomic::AtomicUsize, thread};
+use ::loom::{
+    sync::atomic::{AtomicUsize, Ordering},
+    thread,
+};
 
 use super::super::*;
 use crate::testing::model;
