@@ -189,6 +189,7 @@ impl Default for CoreLatch {
 
 impl fmt::Debug for CoreLatch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Ordering: Relaxed; debug output only.
         f.write_str(match self.state.load(Ordering::Relaxed) {
             UNSET => "CoreLatch(UNSET)",
             SLEEPY => "CoreLatch(SLEEPY)",

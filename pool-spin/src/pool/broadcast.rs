@@ -12,8 +12,8 @@ impl<S: System> SpinPool<S> {
     /// results: an array indexed by the worker's number, with `None` where no core is the worker.
     ///
     /// If this core is a worker, the closure runs here, too, unless the worker is leaving and this
-    /// is called from a job that it runs meanwhile, such as one of another broadcast. A core that is
-    /// not a worker spins until all have run.
+    /// is called from a job that it runs meanwhile, such as one of another broadcast. A core that
+    /// is not a worker spins until all have run.
     ///
     /// # Panics
     /// If the pool has ended.

@@ -89,12 +89,14 @@ impl Gate {
     /// Notes that the worker has put a job on its deque for which another one waits in isolation,
     /// and which that one does not take from there. Only for the worker.
     pub(crate) fn note_owed_job(&self) {
-        // Ordering: Relaxed here and below; the worker alone accesses it.
+        // Ordering: Relaxed; the worker alone accesses it, and the threads that are this worker in
+        // turn are ordered.
         self.owes_job.store(true, Ordering::Relaxed);
     }
 
     /// Whether the worker has done that since it arrived. Only for the worker, when it leaves.
     pub(crate) fn take_owed_job(&self) -> bool {
+        // Ordering: Relaxed, as above.
         let owes = self.owes_job.load(Ordering::Relaxed);
         self.owes_job.store(false, Ordering::Relaxed);
         owes

@@ -38,9 +38,9 @@ impl<S: System> SpinPool<S> {
     /// Makes this core worker number `index` until the pool [ends](Self::end) or the worker is
     /// [released](Self::release_worker). Returns which of the two happened.
     ///
-    /// A worker that is released leaves the jobs on its deque to the others, unless one of these may
-    /// wait for them in isolation: see [`Scope::spawn`](crate::Scope::spawn). It may come back, on
-    /// this core or another one. A worker that arrives after the end returns at once.
+    /// A worker that is released leaves the jobs on its deque to the others, unless one of these
+    /// may wait for them in isolation: see [`Scope::spawn`](crate::Scope::spawn). It may come back,
+    /// on this core or another one. A worker that arrives after the end returns at once.
     ///
     /// # Errors
     /// [`RunError`] if there is no such worker, if another core is this worker, or if this core is

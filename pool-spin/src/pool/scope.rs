@@ -70,8 +70,8 @@ impl<'scope, S: System> Scope<'scope, S> {
     /// the scope. So the scope's body must not wait for it. Nor may it join what waits for a full
     /// arena there.
     ///
-    /// Another worker that has spawned in such a scope runs what is on its deque before it leaves the
-    /// pool.
+    /// Another worker that has spawned in such a scope runs what is on its deque before it leaves
+    /// the pool.
     ///
     /// # Examples
     /// See [`Scope`].
