@@ -1,10 +1,20 @@
 //! Sequentially consistent fences, symmetric and asymmetric.
 
-#[cfg(any(not(target_arch = "x86_64"), loom, miri, simulate))]
+#[cfg(any(
+    not(all(target_arch = "x86_64", target_pointer_width = "64")),
+    loom,
+    miri,
+    simulate
+))]
 use crate::{Ordering, fence};
 
 /// Executes a sequentially consistent fence.
-#[cfg(any(not(target_arch = "x86_64"), loom, miri, simulate))]
+#[cfg(any(
+    not(all(target_arch = "x86_64", target_pointer_width = "64")),
+    loom,
+    miri,
+    simulate
+))]
 #[inline]
 #[cfg_attr(simulate, track_caller)]
 pub fn full_fence() {
@@ -15,7 +25,12 @@ pub fn full_fence() {
 ///
 /// The compiler translates the portable fence to `MFENCE`. Any locked instruction orders all loads
 /// and stores of ordinary memory too, at less than half the price.
-#[cfg(not(any(not(target_arch = "x86_64"), loom, miri, simulate)))]
+#[cfg(not(any(
+    not(all(target_arch = "x86_64", target_pointer_width = "64")),
+    loom,
+    miri,
+    simulate
+)))]
 #[inline]
 pub fn full_fence() {
     // The word serves nothing else. If the caller's next instructions read it back, they would wait
