@@ -3,7 +3,7 @@
 use std::{
     any::Any,
     future::poll_fn,
-    panic::resume_unwind,
+    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
     pin::Pin,
     sync::{
         Arc, Mutex,
@@ -17,7 +17,7 @@ use std::{
 use proptest::prelude::*;
 
 use super::*;
-use crate::{CancelToken, ShutdownError, ThreadPool, ThreadPoolBuilder, sync::lock};
+use crate::{CancelToken, Scope, ShutdownError, ThreadPool, ThreadPoolBuilder, sync::lock};
 
 /// How a job comes into being.
 #[derive(Debug, Clone, Copy)]
@@ -26,6 +26,10 @@ enum Kind {
     /// In an isolated call, so that no worker finds it in its own deque.
     Isolated,
     Unless,
+    /// Of a scope, which its thread is in.
+    Scoped,
+    /// Of the same scope, spawned by a thread outside.
+    ScopedElsewhere,
     /// Polled once more than this number says.
     Future(u8),
 }
@@ -72,6 +76,8 @@ fn action() -> impl Strategy<Value = Action> {
         2 => Just(Kind::Closure),
         2 => Just(Kind::Isolated),
         1 => Just(Kind::Unless),
+        2 => Just(Kind::Scoped),
+        1 => Just(Kind::ScopedElsewhere),
         2 => (0..3_u8).prop_map(Kind::Future),
     ];
     let step = prop_oneof![
@@ -110,6 +116,8 @@ fn setting() -> impl Strategy<Value = Setting> {
 #[derive(Default)]
 struct Said {
     runs: AtomicUsize,
+    /// How many of its runs have not ended.
+    running: AtomicUsize,
     /// How many of its closure and its result live.
     alive: AtomicUsize,
     /// Its panic went to the pool's handler.
@@ -139,11 +147,23 @@ struct Expected(Arc<Said>);
 
 type Handle = JoinHandle<Alive>;
 
-fn spawn(pool: &ThreadPool, token: &CancelToken, kind: Kind, panics: bool) -> (Handle, Arc<Said>) {
+/// Where jobs are spawned.
+#[derive(Clone, Copy)]
+struct Place<'p> {
+    pool: &'p ThreadPool,
+    scope: &'p Scope<'static>,
+    token: &'p CancelToken,
+}
+
+fn spawn(place: Place<'_>, kind: Kind, panics: bool) -> (Handle, Arc<Said>) {
+    let Place { pool, scope, token } = place;
     let said = Arc::<Said>::default();
     let alive = Alive::new(&said);
     let job = move || {
         alive.0.runs.fetch_add(1, SeqCst);
+        alive.0.running.fetch_add(1, SeqCst);
+        thread::yield_now();
+        alive.0.running.fetch_sub(1, SeqCst);
         if panics {
             resume_unwind(Box::new(Expected(alive.0.clone())));
         }
@@ -153,6 +173,11 @@ fn spawn(pool: &ThreadPool, token: &CancelToken, kind: Kind, panics: bool) -> (H
         Kind::Closure => pool.spawn_handle(job),
         Kind::Isolated => crate::isolate(|| pool.spawn_handle(job)),
         Kind::Unless => pool.spawn_handle_unless(token, job),
+        Kind::Scoped => crate::spawn_handle_in(scope, move |_| job()),
+        Kind::ScopedElsewhere => thread::scope(|threads| {
+            let spawn = || crate::spawn_handle_in(scope, move |_| job());
+            threads.spawn(spawn).join().unwrap()
+        }),
         Kind::Future(mut polls) => {
             let mut job = Some(job);
             pool.spawn_future(poll_fn(move |context| match polls.checked_sub(1) {
@@ -238,7 +263,9 @@ fn run(setting: Setting, actions: &[Action]) {
     }
     let pool = Arc::new(builder.build().unwrap());
     let (token, all) = (CancelToken::new(), Mutex::new(Vec::new()));
-    let act = || {
+    let act = |scope: &Scope<'static>| {
+        let (pool, token) = (&pool, &token);
+        let place = Place { pool, scope, token };
         let mut handles = Vec::new();
         for (number, action) in actions.iter().enumerate() {
             if setting.discards_after == Some(number) {
@@ -252,14 +279,15 @@ fn run(setting: Setting, actions: &[Action]) {
             }
             match action {
                 Action::Spawn { kind, panics } => {
-                    let (handle, said) = spawn(&pool, &token, *kind, *panics);
-                    lock(&all).push(said.clone());
+                    let (handle, said) = spawn(place, *kind, *panics);
+                    let is_scoped = matches!(kind, Kind::Scoped | Kind::ScopedElsewhere);
+                    lock(&all).push((said.clone(), is_scoped));
                     handles.push((handle, said));
                 }
                 Action::End(_, _) if handles.is_empty() => {}
                 Action::End(number, steps) => {
                     let (handle, said) = handles.swap_remove(number % handles.len());
-                    end(&pool, handle, said, steps);
+                    end(pool, handle, said, steps);
                 }
                 Action::Cancel => token.cancel(),
                 Action::Yield => _ = crate::yield_now(),
@@ -267,13 +295,29 @@ fn run(setting: Setting, actions: &[Action]) {
         }
     };
     // Keeps the pool from ending, which must still take jobs.
-    pool.in_place_scope(|_| match setting.calls {
-        0 => act(),
-        1 => pool.install(act),
-        _ => pool.call(act),
-    });
+    let in_scope = || {
+        pool.in_place_scope(|scope| match setting.calls {
+            0 => act(scope),
+            1 => pool.install(|| act(scope)),
+            _ => pool.call(|| act(scope)),
+        })
+    };
+    if let Err(panic) = catch_unwind(AssertUnwindSafe(in_scope)) {
+        match panic.downcast::<Expected>() {
+            // The first one of a job of the scope whose handle was gone.
+            Ok(panic) => _ = panic.0.handled.fetch_add(1, SeqCst),
+            Err(panic) => resume_unwind(panic),
+        }
+    }
+    let all = all.into_inner().unwrap();
+    for (said, is_scoped) in &all {
+        assert!(
+            !is_scoped || said.running.load(SeqCst) == 0,
+            "the scope is over"
+        );
+    }
     while pool.shutdown_timeout(Duration::from_secs(60)) == Err(ShutdownError::TimedOut) {}
-    for said in all.into_inner().unwrap() {
+    for (said, _) in all {
         let [runs, alive, handled, ended] =
             [&said.runs, &said.alive, &said.handled, &said.ended].map(|it| it.load(SeqCst));
         assert!(runs <= 1 && alive == 0 && handled <= runs && ended <= 1);
