@@ -181,7 +181,8 @@ impl ThreadPool {
     /// delay its return, and may be there again when it returns.
     ///
     /// These count:
-    /// - jobs that were spawned by `spawn`, `spawn_fifo`, `spawn_many` and `spawn_broadcast`;
+    /// - jobs that were spawned, by [`spawn`](Self::spawn) or any other way, and futures that were
+    ///   spawned and have not ended;
     /// - calls of [`install`](Self::install), [`call`](Self::call), [`join`](Self::join),
     ///   [`scope`](Self::scope) and [`broadcast`](Self::broadcast);
     /// - an [`in_place_scope`](Self::in_place_scope) and its jobs;
