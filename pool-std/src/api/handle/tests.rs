@@ -203,7 +203,7 @@ fn note(result: Result<Alive, JoinError>, said: &Arc<Said>) {
         Err(error) if error.is_aborted() => assert!(runs <= 1),
         Err(error) => {
             let panic = error.try_into_panic().expect("neither forked nor aborted");
-            let panic = panic.downcast::<Expected>().ok().expect("its own panic");
+            let panic = panic.downcast::<Expected>().expect("its own panic");
             assert!(runs == 1 && Arc::ptr_eq(&panic.0, said));
         }
     }
@@ -253,7 +253,7 @@ fn end(pool: &Arc<ThreadPool>, mut handle: Handle, said: Arc<Said>, steps: &[Ste
 fn run(setting: Setting, actions: &[Action]) {
     let handler = |panic: Box<dyn Any + Send>| {
         let panic = panic.downcast::<Expected>();
-        let said = panic.ok().expect("the panic of a job").0;
+        let said = panic.expect("the panic of a job").0;
         said.handled.fetch_add(1, SeqCst);
     };
     let builder = ThreadPoolBuilder::new().num_threads(setting.threads);
