@@ -307,9 +307,13 @@ impl Threads {
         if running.threads > 0 {
             running.waiting.push(FrameLatch::new(&latch));
             drop(running);
-            // The latch stays in this frame, which a panic cannot leave: `wait_until` lets none
-            // through.
-            worker.wait_for_outside(latch.core());
+            // The latch stays in this frame, which a panic cannot leave: the waits let none through.
+            if ptr::eq(&raw const worker.registry().data().threads, self) {
+                // An adopted thread, in no job. It may be the only worker.
+                worker.wait_for_all_jobs(latch.core());
+            } else {
+                worker.wait_for_outside(latch.core());
+            }
         }
     }
 }

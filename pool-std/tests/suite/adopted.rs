@@ -15,8 +15,8 @@ use std::{
 };
 
 use pool_std::{
-    BuildError, JoinError, ShutdownError, ThreadPool, ThreadPoolBuilder, Yield,
-    current_thread_index, isolate, spawn, spawn_handle_in, yield_local, yield_now,
+    BuildError, Isolation, JoinError, PoolHandle, ShutdownError, ThreadPool, ThreadPoolBuilder,
+    Yield, current_thread_index, isolate, spawn, spawn_handle_in, yield_local, yield_now,
 };
 
 #[cfg(all(target_os = "linux", not(miri)))]
@@ -221,6 +221,23 @@ fn shutdown_from_elsewhere_waits_for_the_jobs_of_the_adopted_thread() {
         assert_eq!(end(Duration::MAX), Ok(()));
         assert_eq!(pool.shutdown(), Ok(()));
     });
+}
+
+/// Whatever its waits may run: this one is in no job.
+#[test]
+fn an_adopted_thread_that_waits_for_the_end_runs_the_jobs() {
+    for isolation in [Isolation::Anything, Isolation::Subtree, Isolation::Nothing] {
+        on_new_thread(move || {
+            let builder = ThreadPoolBuilder::new().num_threads(1).use_current_thread();
+            let pool = builder.isolation(isolation).build().unwrap();
+            let (sender, receiver) = mpsc::channel();
+            pool.spawn(move || sender.send("run").unwrap());
+            let handle = PoolHandle::current();
+            drop(pool);
+            assert_eq!(handle.wait_until_stopped(), Ok(()));
+            assert_eq!(receiver.try_recv(), Ok("run"));
+        });
+    }
 }
 
 /// Also when the adopted thread has ended before.
