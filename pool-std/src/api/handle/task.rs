@@ -222,8 +222,9 @@ impl<K, F, T> Task<K, F, T> {
     ) -> Option<Result<T, JoinError>> {
         let mut ended = None;
         // SAFETY: by obligation 1 it lives, until there is a result.
+        let is_done = || unsafe { (*this).state() }.is_done();
         while ended.is_none()
-            && !unsafe { (*this).state() }.is_done()
+            && !is_done()
             && worker.help_local(this.cast(), || ended = Some(end_here()))
         {}
         ended
