@@ -51,17 +51,7 @@ impl ThreadPool {
         }
         let registry = &*self.registry;
         registry.data().idle.disown(registry);
-        if waits_for_itself(registry) {
-            return Err(ShutdownError::FromWorker);
-        }
-        if let Some(worker) = current_worker_of(registry) {
-            // SAFETY: 1. frames below may have left handles to the worker. But `Worker::join`
-            // checks that the thread is the worker, which it is not while a parker of a driver
-            // runs. The other parkers and the protocols of this crate use none.
-            unsafe { worker.run_until_terminated() };
-        }
-        wait_until_stopped(registry);
-        Ok(())
+        take_part_in_the_end(registry)
     }
 
     /// Ends the pool as [`shutdown`](Self::shutdown) does, and waits no longer than `timeout`.
@@ -239,6 +229,25 @@ impl ThreadPool {
         self.registry.data().idle.wait(&self.registry);
         Ok(())
     }
+}
+
+/// Waits until a pool that its owner has given up has done its work, and its threads have ended. An
+/// adopted thread runs jobs until then.
+///
+/// # Errors
+/// [`ShutdownError::FromWorker`] if this thread would wait for itself.
+pub(super) fn take_part_in_the_end(registry: &Registry) -> Result<(), ShutdownError> {
+    if waits_for_itself(registry) {
+        return Err(ShutdownError::FromWorker);
+    }
+    if let Some(worker) = current_worker_of(registry) {
+        // SAFETY: 1. frames below may have left handles to the worker. But `Worker::join` checks
+        // that the thread is the worker, which it is not while a parker of a driver runs. The other
+        // parkers and the protocols of this crate use none.
+        unsafe { worker.run_until_terminated() };
+    }
+    wait_until_stopped(registry);
+    Ok(())
 }
 
 /// Waits until the threads of a pool have ended.

@@ -321,6 +321,25 @@ fn a_worker_that_waits_for_a_scoped_pool_runs_jobs() {
 }
 
 #[test]
+fn a_scoped_pool_of_the_current_thread_runs_its_jobs() {
+    for workers in [1, 2] {
+        let run = in_time(move || {
+            let run = Arc::new(AtomicUsize::new(0));
+            let builder = ThreadPoolBuilder::new().num_threads(workers);
+            let builder = builder.use_current_thread();
+            let scoped = builder.build_scoped(ThreadBuilder::run, |pool| {
+                let [in_job, on_each] = [(); 2].map(|()| run.clone());
+                pool.spawn(move || _ = in_job.fetch_add(1, SeqCst));
+                pool.spawn_broadcast(move |_| _ = on_each.fetch_add(1, SeqCst));
+            });
+            scoped.unwrap();
+            run.load(SeqCst)
+        });
+        assert_eq!(run, 1 + workers);
+    }
+}
+
+#[test]
 fn a_spawn_handler_that_drops_its_thread_fails_the_build() {
     for dropped in [0, 2] {
         let build = move || {

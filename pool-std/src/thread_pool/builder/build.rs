@@ -6,12 +6,7 @@ use std::{sync::Arc, thread};
 use super::{Settings, ThreadPoolBuilder};
 use crate::{
     platform::Registry,
-    thread_pool::{
-        ThreadPool,
-        end::{wait_until_stopped, waits_for_itself},
-        error::BuildError,
-        global,
-    },
+    thread_pool::{ThreadPool, end::take_part_in_the_end, error::BuildError, global},
     worker::thread::{DefaultSpawn, ThreadBuilder, ThreadSpawn},
 };
 
@@ -143,29 +138,31 @@ impl ThreadPoolBuilder {
         self.check_stack_size()?;
         thread::scope(|scope| {
             // Dropped after the pool.
-            let mut stopped = StoppedAtEnd::default();
+            let mut ended = EndedWithScope::default();
             let spawn = |thread: ThreadBuilder| {
-                stopped.0.get_or_insert_with(|| thread.registry().clone());
+                ended.0.get_or_insert_with(|| thread.registry().clone());
                 let builder = thread.standard();
                 builder.spawn_scoped(scope, || wrapper(thread)).map(drop)
             };
             let pool = self.spawn_handler(spawn).build()?;
+            // An adopted thread may be its only worker.
+            ended.0.get_or_insert_with(|| pool.registry().clone());
             Ok(with_pool(&pool))
         })
     }
 }
 
-/// Waits for the threads of a pool when it is dropped, by a panic too, or if the pool could not be
+/// Waits for the end of a pool when it is dropped, by a panic too, or if the pool could not be
 /// built. The scope of the threads would wait as well, but without the release handler, for whose
-/// token they may wait; and a worker of another pool would run no jobs meanwhile.
+/// token they may wait; and a worker of this pool or another one would run no jobs meanwhile.
 #[derive(Default)]
-struct StoppedAtEnd(Option<Arc<Registry>>);
+struct EndedWithScope(Option<Arc<Registry>>);
 
-impl Drop for StoppedAtEnd {
+impl Drop for EndedWithScope {
     fn drop(&mut self) {
-        // If this thread would wait for itself, only the scope waits.
-        if let Some(registry) = self.0.take().filter(|it| !waits_for_itself(it)) {
-            wait_until_stopped(&registry);
+        if let Some(registry) = self.0.take() {
+            // If this thread would wait for itself, only the scope waits.
+            _ = take_part_in_the_end(&registry);
         }
     }
 }
