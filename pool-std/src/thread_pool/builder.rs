@@ -132,8 +132,8 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
         let first_turn = FirstTurn::prepare(&registry);
         if self.settings.use_current_thread {
             adopted::adopt(&registry)?;
+            registry.data().threads.thread_is_adopted();
         }
-        registry.data().threads.pool_begins();
         let unfinished = Unfinished(&registry);
         // Before the workers, whose start handlers may begin operations already.
         if let Some(driver) = registry.data().drivers.first() {

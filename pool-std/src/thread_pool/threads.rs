@@ -65,6 +65,8 @@ pub(crate) struct Threads {
 struct Running {
     threads: usize,
     waiting: Vec<FrameLatch>,
+    /// Whether an adopted thread counts as one of them.
+    has_adopted: bool,
     /// Whether the build has returned a pool.
     is_built: bool,
     /// The number of a thread that was dropped unrun during the build.
@@ -116,15 +118,20 @@ impl Threads {
         Starting(self)
     }
 
-    /// Counts the pool as one of its threads as long as it has references: an adopted thread may be
-    /// its only worker, and counts as none.
-    pub(super) fn pool_begins(&self) {
-        self.thread_will_run();
+    /// Counts an adopted thread, which may be the pool's only worker, as long as the pool has
+    /// references. It goes on after that.
+    pub(super) fn thread_is_adopted(&self) {
+        let mut running = lock(&self.running);
+        running.threads += 1;
+        running.has_adopted = true;
     }
 
-    /// Ends what [`pool_begins`](Self::pool_begins) has begun.
+    /// Notes that the pool has no reference any more.
     pub(crate) fn pool_has_ended(&self) {
-        self.thread_has_stopped();
+        let has_adopted = mem::take(&mut lock(&self.running).has_adopted);
+        if has_adopted {
+            self.thread_has_stopped();
+        }
     }
 
     pub(crate) fn keep_thread(&self, thread: JoinHandle<()>) {

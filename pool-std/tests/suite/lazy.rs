@@ -39,6 +39,7 @@ fn looks_start_no_thread() {
     assert_eq!(pool.current_num_threads(), 3);
     assert_eq!(pool.active_workers(), 3);
     assert_eq!(pool.handle().num_threads(), 3);
+    assert_eq!(pool.handle().wait_until_stopped(), Ok(()), "it has none");
     assert!(!format!("{pool:?}{:?}", pool.metrics()).is_empty());
     assert_eq!(pool.current_thread_index(), None);
     assert!(pool.yield_now().is_none());
