@@ -26,6 +26,8 @@ mod loom_biased;
 #[cfg(not(loom))]
 mod meddling;
 #[cfg(not(loom))]
+mod nested;
+#[cfg(not(loom))]
 mod room;
 #[cfg(not(loom))]
 mod sequences;
