@@ -314,7 +314,8 @@ impl Threads {
         if running.threads > 0 {
             running.waiting.push(FrameLatch::new(&latch));
             drop(running);
-            // The latch stays in this frame, which a panic cannot leave: the waits let none through.
+            // The latch stays in this frame, which a panic cannot leave: the waits let none
+            // through.
             if ptr::eq(&raw const worker.registry().data().threads, self) {
                 // An adopted thread, in no job. It may be the only worker.
                 worker.wait_for_all_jobs(latch.core());

@@ -119,7 +119,7 @@ fn every_job_was_run_or_discarded() {
     }
 }
 
-/// In an isolated call, a worker runs the job of a handle although it does not take it from a queue.
+/// In an isolated call, a worker runs the job of a handle although no queue gives it to the worker.
 #[test]
 fn a_job_that_its_owner_would_run_is_discarded() {
     let pool = pool(1);
