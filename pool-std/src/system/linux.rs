@@ -163,7 +163,7 @@ pub(crate) fn stack_of_this_thread() -> Option<Stack> {
     let mut attributes = MaybeUninit::uninit();
     let (mut lowest, mut size) = (ptr::null_mut(), 0);
     // SAFETY: the calls write where the pointers lead. The attributes are destroyed once, if they
-    // were made.
+    // were made. `is_first_thread`: 1. they were made, for this thread.
     unsafe {
         if libc::pthread_getattr_np(libc::pthread_self(), attributes.as_mut_ptr()) != 0 {
             return None;
@@ -187,9 +187,9 @@ pub(crate) fn stack_of_this_thread() -> Option<Stack> {
     })
 }
 
-/// Whether these are the attributes of the first thread of a process, of whose stack musl knows only
-/// the part that is there so far. The C library has made no guard for it. In a child of `fork`, a
-/// thread with a guard may have the number of the process.
+/// Whether these are the attributes of the first thread of a process, of whose stack musl knows
+/// only the part that is there so far. The C library has made no guard for it. In a child of
+/// `fork`, a thread with a guard may have the number of the process.
 ///
 /// # Safety
 /// 1. The attributes are those of this thread, and were made.
