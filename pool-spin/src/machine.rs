@@ -79,7 +79,7 @@ pub unsafe trait Machine: 'static {
     /// traces. It must not panic.
     ///
     /// An [`IdlePolicy`](crate::IdlePolicy) with a time limit asks the parker
-    /// ([`Parker::now`](crate::Parker::now)). Those of this crate have no clock.
+    /// ([`Parker::now`]). Those of this crate have no clock.
     fn nanoseconds() -> Option<u64> {
         None
     }

@@ -337,6 +337,20 @@ impl<'scope, T> ScopedJoinHandle<'scope, T> {
         result
     }
 
+    /// Ends the handle of a job whose result was not taken.
+    fn detach(&mut self) {
+        // The queue may still have its reference, which would take a panic for that of a job whose
+        // handle is gone.
+        //
+        // SAFETY: 1. the job is done, its result was not taken, and the handle leaves below.
+        let result = self
+            .is_finished()
+            .then(|| unsafe { self.task().take_result() });
+        self.leave();
+        // Code of the user, which may panic.
+        drop(result);
+    }
+
     /// Ends the handle's part of the task.
     fn leave(&mut self) {
         if let Some(task) = self.task.take() {
@@ -373,16 +387,11 @@ impl<T> Future for ScopedJoinHandle<'_, T> {
 impl<T> Unpin for ScopedJoinHandle<'_, T> {}
 
 impl<T> Drop for ScopedJoinHandle<'_, T> {
+    #[inline]
     fn drop(&mut self) {
-        let task = self.task.filter(|_| self.is_finished());
-        // The queue may still have its reference, which would take a panic for that of a job whose
-        // handle is gone.
-        //
-        // SAFETY: 1. the job is done, its result was not taken, and the handle leaves below.
-        let result = task.map(|_| unsafe { self.task().take_result() });
-        self.leave();
-        // Code of the user, which may panic.
-        drop(result);
+        if self.task.is_some() {
+            self.detach();
+        }
     }
 }
 

@@ -12,7 +12,7 @@ const SYSTEMS: [&str; 3] = ["ours", "rayon-core", "sequential"];
 /// The same program with spawned jobs.
 const SPAWNING: [&str; 2] = ["ours-spawn", "rayon-core-spawn"];
 /// And with jobs that have handles, which are joined.
-const WITH_HANDLES: [&str; 2] = ["handle", "future"];
+const WITH_HANDLES: [&str; 3] = ["handle", "scoped", "future"];
 /// The larger run less the smaller one is joins alone, without start and end, which differ from run
 /// to run by some thousand instructions.
 const SMALL: u32 = 15;
@@ -34,7 +34,8 @@ pub(super) fn run(keep: bool) -> Result<()> {
         counts.insert(format!("spawn.{name}"), each(&program, system)?);
     }
     println!(
-        "\nfor a job, or a future, that is spawned with a handle, and joined by the same worker"
+        "\nfor a job of a pool, one of a scope, or a future, that is spawned with a handle, and joined by \
+         the same worker"
     );
     let program = PROGRAMS[0].build_binary("handles")?;
     for kind in WITH_HANDLES {

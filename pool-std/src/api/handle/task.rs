@@ -215,6 +215,7 @@ impl<K, F, T> Task<K, F, T> {
     ///
     /// # Safety
     /// 1. As there.
+    #[inline]
     pub(super) unsafe fn help_until_done(
         this: *mut Self,
         worker: &WorkerThread,
