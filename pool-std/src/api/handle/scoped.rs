@@ -128,8 +128,8 @@ impl<F, T> Scoped<'_, F, T> {
     /// Ends that the thread which has the handle runs the task. Returns whether it has to remove
     /// one from the scope. If not, the scope may have ended.
     fn end(&self) -> bool {
-        // Ordering: Release pairs with the Acquire of `begin` and `begin_from_queue`, and Acquire with
-        // the Release of the latter.
+        // Ordering: Release pairs with the Acquire of `begin` and `begin_from_queue`, and Acquire
+        // with the Release of the latter.
         self.runner.swap(OVER, Ordering::AcqRel) == HERE_COUNTED
     }
 }

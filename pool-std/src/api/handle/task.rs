@@ -210,8 +210,8 @@ impl<K, F, T> Task<K, F, T> {
         (kind, content)
     }
 
-    /// [`AnyTask::join_on`], for a task that is the job of its queue itself. If the worker meets it,
-    /// calls `end_here`, which has both references then, and ends them.
+    /// [`AnyTask::join_on`], for a task that is the job of its queue itself. If the worker meets
+    /// it, calls `end_here`, which has both references then, and ends them.
     ///
     /// # Safety
     /// 1. As there.
