@@ -175,7 +175,13 @@ impl JobRef {
     /// Whether this is a reference to the job at this address.
     #[inline]
     pub fn refers_to(self, job: *const ()) -> bool {
-        core::ptr::eq(self.header().cast(), job)
+        Self::do_refer_to(&self.into_words(), job)
+    }
+
+    /// Whether these are the words of a reference to the job at this address.
+    #[inline]
+    pub(crate) fn do_refer_to([word]: &<Self as Element>::Words, job: *const ()) -> bool {
+        word.addr() & !Self::HAS_POSITION == job.addr()
     }
 }
 

@@ -91,15 +91,11 @@ impl<P: Platform> WorkerThread<P> {
             Err(panic) => self.join_after_panic(job_b, panic),
         };
         let header = job_b.header();
-        // The job at its position is this one. A thief that takes it moves `top` beyond the
-        // position; and if this worker has popped it, that took the position away
-        // (`JobRef::popped_by_owner`). With 32 bits a position can come round again while
-        // `a` runs, if it makes 2²⁹ joins.
-        let is_done_or_elsewhere = cfg!(target_pointer_width = "32") && header.is_done();
-        let is_ours = !is_done_or_elsewhere
-            // SAFETY: `position`: 1. we are the owner, and have not waited. `take_back`: 1. a push
-            // has given it.
-            && match unsafe { self.own().take_back(header.position()) } {
+        // With 32 bits a position can come round again while `a` runs, if the deque makes 2²⁹
+        // steps. Then the job may be done, and have no position any more.
+        let is_done = cfg!(target_pointer_width = "32") && header.is_done();
+        let is_ours = !is_done
+            && match self.take_back(job_b) {
                 TakeBack::Taken => true,
                 answer => self.reclaim_or_wait(answer, header),
             };
@@ -152,6 +148,26 @@ impl<P: Platform> WorkerThread<P> {
                 P::resume_unwind(panic)
             }
         }
+    }
+
+    /// Takes a job that is not done out of this worker's deque, if it is the newest one there.
+    #[inline(always)]
+    fn take_back<B: JobFn<P>>(&self, job: &JoinJob<P, B>) -> TakeBack {
+        // SAFETY: 1. we are the owner, and have not waited.
+        let position = unsafe { job.header().position() };
+        // The job at its position is this one. A thief that takes it moves `top` beyond the
+        // position; and if this worker has popped it, that took the position away
+        // (`JobRef::popped_by_owner`). With 32 bits that may be another position of the same
+        // number.
+        let may_be_other = cfg!(target_pointer_width = "32") && {
+            let job = core::ptr::from_ref(job).cast();
+            !(self.own()).newest_is(position, |words| JobRef::do_refer_to(words, job))
+        };
+        if may_be_other {
+            return TakeBack::NotNewest;
+        }
+        // SAFETY: 1. a push has given it.
+        unsafe { self.own().take_back(position) }
     }
 
     /// Waits for a job that was stolen, or runs jobs that were pushed after it and must be run

@@ -5,6 +5,9 @@ use std::{boxed::Box, rc::Rc};
 
 use super::ColdArg;
 
+#[cfg(target_pointer_width = "32")]
+mod positions;
+
 #[test]
 fn smoke() {
     let mut storage = MaybeUninit::uninit();

@@ -342,7 +342,10 @@ fn the_newest_is_taken_back_and_no_other() {
             continue;
         }
         assert_eq!(take_back(two), TakeBack::Taken);
+        let is_there = |place, number| worker.newest_is(place, |[word]| word.addr() == number);
+        assert!(is_there(one, 1) && !is_there(one, 2) && !is_there(two, 2));
         assert_eq!(deque.stealer().steal(), Steal::Success(1));
+        assert!(!is_there(one, 1), "the deque is empty");
         assert_eq!(take_back(one), TakeBack::Stolen);
         assert!(worker.is_empty());
     }

@@ -248,8 +248,9 @@ impl<H: Handle> Worker<H> {
     /// only with a LIFO deque: the positions of a FIFO one are [`Position::NOWHERE`].
     ///
     /// The position alone tells the element. If the owner has popped the element and pushed another
-    /// at the same position, that one is taken. A caller that may have done so must tell the two
-    /// apart in another way.
+    /// at the same position, that one is taken; so it is if positions have come round since, as they
+    /// do with 32 bits after 2²⁹ steps. A caller that may have done so asks
+    /// [`newest_is`](Self::newest_is) first.
     ///
     /// # Safety
     /// 1. The position is that of an element that this worker has pushed to a LIFO deque, or
@@ -284,6 +285,32 @@ impl<H: Handle> Worker<H> {
             Ok(()) => TakeBack::Taken,
             Err(top) => self.take_back_cold(top, end),
         }
+    }
+
+    /// Whether the newest element is at this position, and `is_it` returns true for its words.
+    ///
+    /// # Examples
+    /// ```
+    /// use deque_core::Worker;
+    ///
+    /// let worker = Worker::new_lifo();
+    /// worker.push(1_usize);
+    /// let position = worker.try_push(2)?;
+    /// assert_eq!(worker.pop(), Some(2));
+    /// assert_eq!(worker.try_push(3)?, position);
+    /// assert!(!worker.newest_is(position, |[word]| word.addr() == 2));
+    /// assert!(worker.newest_is(position, |[word]| word.addr() == 3));
+    /// # Ok::<(), deque_core::Full<usize>>(())
+    /// ```
+    pub fn newest_is(
+        &self,
+        position: Position,
+        is_it: impl FnOnce(&<H::Element as Element>::Words) -> bool,
+    ) -> bool {
+        // Ordering: Relaxed, only the owner writes it.
+        let end = self.deque.bottom.load(Ordering::Relaxed);
+        // A thief may take it meanwhile. Its words stay where they are.
+        position == end.previous() && !self.deque.is_empty() && is_it(&self.slot(position).load())
     }
 
     fn pop_oldest(&self) -> Option<H::Element> {

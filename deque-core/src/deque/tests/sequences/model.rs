@@ -35,6 +35,15 @@ pub(super) trait Sample: Element {
     ) -> Option<TakeBack> {
         None
     }
+
+    /// Whether the newest element is this one.
+    fn newest_is<S: Storage<Self>>(
+        _worker: &Worker<&Deque<Self, S>>,
+        _position: Position,
+        _number: usize,
+    ) -> Option<bool> {
+        None
+    }
 }
 
 impl Sample for Numbered {
@@ -79,6 +88,14 @@ impl Sample for usize {
     ) -> Option<TakeBack> {
         // SAFETY: 1. forwarded to our caller, which passes what a push has returned.
         Some(unsafe { worker.take_back(position) })
+    }
+
+    fn newest_is<S: Storage<Self>>(
+        worker: &Worker<&Deque<Self, S>>,
+        position: Position,
+        number: usize,
+    ) -> Option<bool> {
+        Some(worker.newest_is(position, |[word]| word.addr() == number))
     }
 }
 
@@ -266,6 +283,11 @@ impl<'a, T: Sample, S: Storage<T>> Side<'a, T, S> {
             Order::Lifo if is_newest => TakeBack::Taken,
             _ => TakeBack::NotNewest,
         };
+        if let Some(answer) = T::newest_is(self.worker(), position, number) {
+            assert_eq!(answer, expected == TakeBack::Taken);
+            let other = T::newest_is(self.worker(), position, number + 1);
+            assert_eq!(other, Some(false));
+        }
         if let Some(answer) = T::take_back(self.worker(), position) {
             assert_eq!(answer, expected);
             if answer == TakeBack::Taken {
