@@ -320,6 +320,29 @@ fn a_worker_that_waits_for_a_scoped_pool_runs_jobs() {
     });
 }
 
+/// A mutex, for example, is not poisoned by a thread that was panicking when it took the lock.
+#[test]
+fn jobs_that_run_in_the_wait_for_a_scoped_pool_do_not_see_its_panic() {
+    in_time(|| {
+        let outer = Arc::new(ThreadPoolBuilder::new().num_threads(1).build().unwrap());
+        let inside = outer.clone();
+        let (sender, receiver) = mpsc::channel();
+        let result = outer.spawn_handle(move || {
+            let builder = ThreadPoolBuilder::new().num_threads(1);
+            let scoped = builder.build_scoped(ThreadBuilder::run, |pool| {
+                pool.spawn(move || {
+                    inside.install(|| sender.send(thread::panicking()).unwrap());
+                });
+                panic!("on purpose");
+            });
+            scoped.unwrap()
+        });
+        let result: Result<(), _> = result.join();
+        assert!(result.is_err());
+        assert_eq!(receiver.recv(), Ok(false));
+    });
+}
+
 #[test]
 fn a_scoped_pool_of_the_current_thread_runs_its_jobs() {
     for workers in [1, 2] {

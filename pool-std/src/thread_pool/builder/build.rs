@@ -1,11 +1,13 @@
 //! What most pools need of the builder, and the three ways to build a pool: for an owner, as the
 //! global pool, and for a scope.
 
-use std::{sync::Arc, thread};
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
+    thread,
+};
 
 use super::{Settings, ThreadPoolBuilder};
 use crate::{
-    platform::Registry,
     thread_pool::{ThreadPool, end::take_part_in_the_end, error::BuildError, global},
     worker::thread::{DefaultSpawn, ThreadBuilder, ThreadSpawn},
 };
@@ -137,32 +139,24 @@ impl ThreadPoolBuilder {
     {
         self.check_stack_size()?;
         thread::scope(|scope| {
-            // Dropped after the pool.
-            let mut ended = EndedWithScope::default();
-            let spawn = |thread: ThreadBuilder| {
-                ended.0.get_or_insert_with(|| thread.registry().clone());
-                let builder = thread.standard();
-                builder.spawn_scoped(scope, || wrapper(thread)).map(drop)
-            };
-            let pool = self.spawn_handler(spawn).build()?;
-            // An adopted thread may be its only worker.
-            ended.0.get_or_insert_with(|| pool.registry().clone());
-            Ok(with_pool(&pool))
+            let mut registry = None;
+            // Jobs that run in the wait below must not find that this thread is panicking.
+            let result = catch_unwind(AssertUnwindSafe(|| {
+                let spawn = |thread: ThreadBuilder| {
+                    registry.get_or_insert_with(|| thread.registry().clone());
+                    let builder = thread.standard();
+                    builder.spawn_scoped(scope, || wrapper(thread)).map(drop)
+                };
+                let pool = self.spawn_handler(spawn).build()?;
+                // An adopted thread may be its only worker.
+                registry.get_or_insert_with(|| pool.registry().clone());
+                Ok(with_pool(&pool))
+            }));
+            // The scope would wait for the threads as well, but without the release handler, for
+            // whose token they may wait; and a worker of this pool or another one would run no jobs
+            // meanwhile. If this thread would wait for itself, only the scope waits.
+            _ = registry.map(|registry| take_part_in_the_end(&registry));
+            result.unwrap_or_else(|panic| resume_unwind(panic))
         })
-    }
-}
-
-/// Waits for the end of a pool when it is dropped, by a panic too, or if the pool could not be
-/// built. The scope of the threads would wait as well, but without the release handler, for whose
-/// token they may wait; and a worker of this pool or another one would run no jobs meanwhile.
-#[derive(Default)]
-struct EndedWithScope(Option<Arc<Registry>>);
-
-impl Drop for EndedWithScope {
-    fn drop(&mut self) {
-        if let Some(registry) = self.0.take() {
-            // If this thread would wait for itself, only the scope waits.
-            _ = take_part_in_the_end(&registry);
-        }
     }
 }
