@@ -1,6 +1,10 @@
 //! Two ways to start the threads of a pool, and what waits for threads that borrow.
 
-use std::{fmt, io, thread};
+use std::{
+    fmt, io,
+    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
+    thread,
+};
 
 use pool_std::{PoolHandle, ThreadBuilder};
 
@@ -56,17 +60,15 @@ pub fn standard(thread: &ThreadBuilder) -> thread::Builder {
     builder
 }
 
-/// Waits for the threads of a pool when it is dropped, by a panic too. The scope of the threads
-/// would wait as well, but without telling the pool's handlers that this thread waits. The pool
-/// itself must be dropped before.
-#[derive(Debug)]
-pub struct StoppedAtEnd(pub PoolHandle);
-
-impl Drop for StoppedAtEnd {
-    fn drop(&mut self) {
-        // An error says that this thread would wait for itself. Then only the scope waits.
-        _ = self.0.wait_until_stopped();
-    }
+/// Calls a closure that owns a pool, and waits for the threads of the pool then, also if the
+/// closure panics. The scope of the threads would wait as well, but without telling the pool's
+/// handlers that this thread waits.
+pub fn until_stopped<R>(pool: &PoolHandle, closure: impl FnOnce() -> R) -> R {
+    // Jobs that run in the wait must not find that this thread is panicking.
+    let result = catch_unwind(AssertUnwindSafe(closure));
+    // An error says that this thread would wait for itself. Then only the scope waits.
+    _ = pool.wait_until_stopped();
+    result.unwrap_or_else(|panic| resume_unwind(panic))
 }
 
 mod private {

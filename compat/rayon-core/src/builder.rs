@@ -7,7 +7,7 @@ use rayon_names::{
     error::{ThreadPoolBuildError, in_rayons_words},
     guests,
     settings::Settings,
-    spawn::{CustomSpawn, DefaultSpawn, StoppedAtEnd, ThreadSpawn, standard},
+    spawn::{CustomSpawn, DefaultSpawn, ThreadSpawn, standard, until_stopped},
 };
 
 use crate::thread_pool::ThreadPool;
@@ -62,11 +62,9 @@ impl ThreadPoolBuilder {
                 let builder = standard(&thread);
                 builder.spawn_scoped(scope, || wrapper(thread)).map(drop)
             };
-            let built = self.spawn_handler(spawn).build()?;
-            let _stopped = StoppedAtEnd(built.handle());
-            // Dropped before `_stopped`.
-            let pool = built;
-            Ok(with_pool(&pool))
+            let pool = self.spawn_handler(spawn).build()?;
+            let handle = pool.handle();
+            Ok(until_stopped(&handle, move || with_pool(&pool)))
         })
     }
 }
