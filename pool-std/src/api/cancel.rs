@@ -226,8 +226,8 @@ impl<E> Clone for Outcome<E> {
 }
 
 impl<E> Outcome<E> {
-    /// Notes an error, and then cancels: a job that ends because of that may return another one. A
-    /// later error is dropped.
+    /// Stores an error, if it is the first one, and drops it otherwise. Cancels after that, because
+    /// a job that is told may return an error of its own.
     fn fail(&self, error: E) {
         let mut first = lock(&self.error);
         // Its drop is code of the user: not under the lock.

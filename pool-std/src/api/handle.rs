@@ -283,8 +283,8 @@ impl<'scope, T> ScopedJoinHandle<'scope, T> {
     /// Runs the job on this thread's worker, if no other one has begun it. In an isolated call, its
     /// waits leave alone what is for the waits of this frame.
     ///
-    /// The job does not come from a queue, so that the worker may be in no job. If its pool has
-    /// adopted the thread, the frame says that the job must not wait for the pool.
+    /// The job does not come from a queue, so that the worker may be in no job. The frame prevents
+    /// the job from waiting for the pool, which may have adopted this thread.
     fn run_on(&self, worker: &WorkerThread) {
         let run = || keeping_own_pool(|| self.task().run_here(worker.registry()));
         match worker.isolation() {

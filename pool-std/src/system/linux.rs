@@ -208,8 +208,8 @@ unsafe fn is_first_thread(attributes: *const libc::pthread_attr_t) -> bool {
     answer == 0 && guard == 0 && thread_number() == Some(unsafe { libc::getpid() })
 }
 
-/// Returns the stack that ends at an address and may grow until the limit of the process. None if
-/// there is no limit.
+/// Returns the stack that ends at an address and may grow up to the limit of the process, or `None`
+/// if there is no limit.
 #[cfg(target_env = "musl")]
 fn up_to_the_limit(end: usize) -> Option<Stack> {
     let mut limit = libc::rlimit {

@@ -240,8 +240,7 @@ pub(crate) struct Guests {
     least_stack: usize,
 }
 
-/// The stack of a thread of which neither the program nor the environment says anything, in the
-/// standard library.
+/// The standard library's size of a stack that neither the program nor the environment sets.
 const DEFAULT_STACK: usize = 2 << 20;
 
 impl Guests {

@@ -112,8 +112,8 @@ fn rayons_number(value: impl Fn(&str) -> Option<String>) -> Option<usize> {
     variables.find_map(|variable| value(variable)?.parse().ok())
 }
 
-/// Returns the size of the stack that the environment gives to a thread of which the program says
-/// nothing. As in the standard library, a value that is no number is ignored.
+/// Returns the size of the stack that the environment gives to a thread for which the program sets
+/// none. As in the standard library, a value that is not a number is ignored.
 pub(crate) fn stack_size() -> Option<usize> {
     env::var(MIN_STACK).ok()?.parse().ok()
 }

@@ -72,8 +72,8 @@ impl Follower {
         before == State::On
     }
 
-    /// Sets the number of active workers for this number of processors, unless the program has done
-    /// so.
+    /// Adapts the pool to this number of processors, unless the program has set the number of
+    /// active workers.
     pub(super) fn follow(&self, registry: &Registry, processors: usize) {
         // Under the lock, so that nothing is set after `end`.
         let state = lock(&self.state);

@@ -60,7 +60,7 @@ pub(crate) struct Threads {
     handles: Mutex<Vec<JoinHandle<()>>>,
 }
 
-/// How many threads a pool has, and the workers of other pools that wait for them to stop.
+/// How many threads a pool has, and the workers that wait for them to stop.
 #[derive(Default)]
 struct Running {
     threads: usize,
@@ -237,8 +237,8 @@ impl Threads {
             }
             None => handlers.around_wait(|| {
                 // Liveness: each thread that was started notifies when it stops, which it does once
-                // the pool has no reference left; a `ThreadBuilder` that is dropped unrun counts as
-                // stopped.
+                // the pool has no reference left, and so does the end of the pool. A
+                // `ThreadBuilder` that is dropped unrun counts as stopped.
                 let running = lock(&self.running);
                 let running = self
                     .all_stopped
@@ -317,7 +317,7 @@ impl Threads {
             // The latch stays in this frame, which a panic cannot leave: the waits let none
             // through.
             if ptr::eq(&raw const worker.registry().data().threads, self) {
-                // An adopted thread, in no job. It may be the only worker.
+                // This thread is adopted and in no job. It may be the only worker.
                 worker.wait_for_all_jobs(latch.core());
             } else {
                 worker.wait_for_outside(latch.core());

@@ -63,7 +63,7 @@ struct Scoped<'scope, F, T> {
     scope: *const Scope<'scope>,
     /// Who runs the task, and whether the scope waits for that thread.
     runner: AtomicU8,
-    /// Whose header it is.
+    /// The header is for a task of these types.
     task: PhantomData<fn(F) -> T>,
 }
 
@@ -147,13 +147,13 @@ where
         // scope waits, and so lives, until `job_done`.
         let scope = unsafe { &*(*task).kind.scope };
         let core: *const ScopeCore<'_, Std> = scope.core();
-        // It frees the task, so that no reference to that may be among what it captures.
+        // The closure captures no reference to the task, which it frees.
         scope.core().run_job(|| {
             // SAFETY: as above.
             unsafe { (*task).kind.begin_from_queue(scope.core()) };
             // SAFETY: 1. as above.
             let ended = unsafe { Task::run(task, |closure| closure(scope)) };
-            // For the scope, as the panic of any of its jobs.
+            // The scope gets the panic, as that of any of its jobs.
             ended.unwrap_or_else(|panic| resume_unwind(panic));
         });
         // SAFETY: 1. `spawn_job` has added it, and a job is run once; 2. only workers of the
@@ -166,8 +166,8 @@ impl<'scope, F, T> ScopedTask<'scope, F, T>
 where
     F: FnOnce(&Scope<'scope>) -> T,
 {
-    /// Runs the job as the worker does that takes it from its queue, but gives the result to the
-    /// caller. No other thread knows of the job, so that no state says how far it is.
+    /// Runs the job as [`Job::execute`] does, but returns the result. Does not change the state of
+    /// the job, since no other thread knows of it.
     ///
     /// # Safety
     /// 1. As for [`take_apart`](Self::take_apart), on a worker of the scope's pool.
@@ -211,8 +211,8 @@ where
         if !self.kind.begin(HERE) {
             return;
         }
-        // SAFETY: the job of the queue has not ended, since it becomes the runner before. It finds
-        // that this thread runs the task, and lets the scope wait until `end`.
+        // SAFETY: the job of the queue has not ended, because it would have become the runner before.
+        // It will find that this thread runs the task, and let the scope wait until `end`.
         let scope = unsafe { &*self.kind.scope };
         scope.core().run_job(|| {
             let ended = self.run_here(|job| job(scope));

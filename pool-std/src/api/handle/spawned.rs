@@ -144,8 +144,8 @@ where
 }
 
 impl<W: Wanted, F: FnOnce() -> T, T> SpawnedTask<W, F, T> {
-    /// Runs the job as the worker does that takes it from its queue, but gives the result to the
-    /// caller. No other thread knows of the job, so that no state says how far it is.
+    /// Runs the job as [`Job::execute`] does, but returns the result. Does not change the state of
+    /// the job, since no other thread knows of it.
     ///
     /// # Safety
     /// 1. As for [`take_apart`](Self::take_apart), on a worker of this pool, which is the job's.

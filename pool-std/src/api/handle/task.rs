@@ -54,9 +54,9 @@ pub(super) trait AnyTask<T> {
         true
     }
 
-    /// Waits until the job is done if it is one that workers run again and again, and calls `run`,
-    /// which [runs](Self::run_here) it, each time that it can go on: on a worker of the job's pool,
-    /// in an isolated call. Otherwise does nothing.
+    /// Waits until a job that workers run again and again is done, on a worker of the job's pool in
+    /// an isolated call. Calls `run`, which [runs](Self::run_here) the job, each time that it can
+    /// go on. For any other job, does nothing.
     fn await_here(&self, _run: &dyn Fn()) {}
 
     /// Runs jobs of this worker, which is one of the job's pool, until the job is done. If the

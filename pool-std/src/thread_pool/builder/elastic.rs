@@ -44,7 +44,7 @@ impl<S> ThreadPoolBuilder<S> {
     /// default one for each processor of the machine, is the maximum. A call of
     /// [`set_active_workers`](crate::ThreadPool::set_active_workers) ends the following.
     ///
-    /// The [idle policy](Self::idle_policy) stays that for the processors of the build.
+    /// The default [idle policy](Self::idle_policy) stays the one for the processors of the build.
     ///
     /// The pool has one thread more for this, which sleeps. It looks at its own affinity, which it
     /// inherits from the thread that builds the pool. It has no effect on a

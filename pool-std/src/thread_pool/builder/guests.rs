@@ -28,7 +28,7 @@ impl<S> ThreadPoolBuilder<S> {
     /// ([`acquire_thread_handler`](Self::acquire_thread_handler)), or a [driver](Self::driver),
     /// or if it is [breadth-first](Self::breadth_first). A thread is no guest if it has less
     /// stack left than half of a worker's stack, where the system tells: on Linux, Android,
-    /// Windows, macOS and iOS. A worker has the stack that [`stack_size`](Self::stack_size) says,
+    /// Windows, macOS and iOS. The size of a worker's stack is [`stack_size`](Self::stack_size),
     /// or else the standard library's variable `RUST_MIN_STACK`, or else 2 MiB.
     ///
     /// A worker that waits in such a call, guest or not, runs only jobs that descend from those
