@@ -1,6 +1,6 @@
-//! The first thread of a process, whose stack grows. The harness of tests would run them on others.
+//! The first thread of a process, whose stack grows. The test harness would use another thread.
 
-/// A call of that thread is one of a guest, as soon as a worker sleeps: it has stack enough.
+/// The thread becomes a guest as soon as a worker sleeps, because its stack is large enough.
 #[cfg(all(target_os = "linux", not(miri)))]
 fn main() {
     use std::{

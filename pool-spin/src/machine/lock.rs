@@ -24,8 +24,8 @@ mod tests;
 ///
 /// A core that holds several of these locks gives them up in the reverse order: each restores the
 /// interrupt mask that it found. In another order, interrupts are no longer masked while one lock
-/// is still held, so that a handler may wait for it forever. When that lock is given up, they stay
-/// masked.
+/// is still held, so that a handler may wait for it forever. After that lock is given up,
+/// interrupts stay masked.
 ///
 /// `R` must return by itself: giving up the lock sends no event that would end a `WFE`.
 ///

@@ -223,7 +223,7 @@ fn shutdown_from_elsewhere_waits_for_the_jobs_of_the_adopted_thread() {
     });
 }
 
-/// Whatever its waits may run: this one is in no job.
+/// Whatever the pool's waits may run, because the thread is in no job.
 #[test]
 fn an_adopted_thread_that_waits_for_the_end_runs_the_jobs() {
     for isolation in [Isolation::Anything, Isolation::Subtree, Isolation::Nothing] {

@@ -305,7 +305,7 @@ fn callers_from_outside_are_runnable_if_the_builder_says_so() {
         runnable.wait_for(1);
         // A worker that installs in its own pool goes on.
         pool.install(|| pool.install(|| runnable.wait_for(expected)));
-        // Not while it waits for a handle.
+        // A wait for a handle calls no handler.
         let waiting = runnable.clone();
         pool.spawn_handle(move || waiting.wait_for(2))
             .join()

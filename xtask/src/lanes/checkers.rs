@@ -15,7 +15,7 @@ const SAFE_ON_ONE_THREAD: [&str; 5] = [
     "testing::",
 ];
 
-/// Of the tests of pool-std that Miri runs, those of who is woken and when, which sleep for long.
+/// Tests of pool-std that Miri skips: of which worker is woken and when. They sleep for long.
 const ABOUT_TIME: [&str; 4] = ["inherited::", "wakes::", "many_jobs_", "_hangs"];
 
 /// Runs the tests under Miri. It uses one processor, so several commands run at once, the longest

@@ -26,11 +26,11 @@ enum Kind {
     /// In an isolated call, so that no worker finds it in its own deque.
     Isolated,
     Unless,
-    /// Of a scope, which its thread is in.
+    /// Of the scope that the thread is in.
     Scoped,
     /// Of the same scope, spawned by a thread outside.
     ScopedElsewhere,
-    /// Polled once more than this number says.
+    /// Polled once more than this number of times.
     Future(u8),
 }
 
@@ -45,7 +45,7 @@ enum Step {
     Join,
     IsolatedJoin,
     BlockOn,
-    /// A spawned job goes on.
+    /// A spawned job does the other steps.
     Pass,
 }
 

@@ -114,11 +114,11 @@ impl<S> ThreadPoolBuilder<S> {
     /// can be adopted once, and must not end before the last use of the pool.
     ///
     /// A thread that ends, or calls [`exit`](std::process::exit), runs no more jobs; it leaves
-    /// those on its deque to the other workers, if there are any. The memory of the worker and
-    /// the pool is never freed then, because frames may still be using it. The stacks of the
-    /// pool's own threads are, when the pool ends. A [`shutdown`](crate::ThreadPool::shutdown) that
-    /// begins after that does not wait for destructors of thread-local variables on these
-    /// threads.
+    /// those on its deque to the other workers. If there are none, a shutdown waits for the jobs
+    /// forever. The memory of the worker and the pool is never freed then, because frames may still
+    /// be using it. The stacks of the pool's own threads are, when the pool ends. A
+    /// [`shutdown`](crate::ThreadPool::shutdown) that begins after that does not wait for
+    /// destructors of thread-local variables on these threads.
     ///
     /// # Examples
     /// ```

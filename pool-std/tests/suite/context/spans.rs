@@ -378,7 +378,7 @@ fn a_future_is_dropped_although_a_subscriber_panics() {
     assert!(!fails.load(SeqCst), "the subscriber has panicked");
 }
 
-/// Its panic is that of the job, whose handle has it.
+/// The panic of the subscriber is that of the job, and goes to its handle.
 #[test]
 fn a_scoped_job_that_never_began_does_not_run_after_its_scope() {
     let fails = Arc::new(AtomicBool::new(false));
