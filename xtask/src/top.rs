@@ -25,14 +25,17 @@ use rows::Rows;
 use screen::{Screen, View};
 use socket::Socket;
 
+/// In milliseconds. A moment that is much later has no place on the system's clock.
+const A_DAY: u64 = 24 * 60 * 60 * 1000;
+
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     /// The number of the process [default: the only one that can be seen]
     #[arg(value_name = "PROCESS")]
     process: Option<u32>,
 
-    /// How often to look, in milliseconds
-    #[arg(long, value_name = "MS", default_value_t = 500, value_parser = clap::value_parser!(u64).range(1..))]
+    /// How often to look, in milliseconds, at most a day
+    #[arg(long, value_name = "MS", default_value_t = 500, value_parser = clap::value_parser!(u64).range(1..=A_DAY))]
     every: u64,
 
     /// Look twice, print the tables of all pools, and end. So does a command whose output is no
