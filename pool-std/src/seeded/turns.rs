@@ -15,8 +15,10 @@ use super::{
 };
 use crate::thread_pool::handlers::PanicHandler;
 
+mod guards;
 mod state;
 
+pub(crate) use guards::{Hold, Present};
 use state::{Member, State, Status, UNKNOWN, Waits};
 
 /// How often a worker that waits for its turn looks at what the one that has it does.
@@ -390,26 +392,5 @@ impl Turns {
             state = self.lock();
         }
         state
-    }
-}
-
-/// Keeps the turn from being given, and from being taken away.
-pub(crate) struct Hold(Arc<Turns>);
-
-impl Drop for Hold {
-    fn drop(&mut self) {
-        self.0.lock().end_hold(&self.0.at_rest);
-    }
-}
-
-/// A member that is there.
-pub(crate) struct Present {
-    turns: Arc<Turns>,
-    member: usize,
-}
-
-impl Drop for Present {
-    fn drop(&mut self) {
-        self.turns.leave(self.member);
     }
 }
