@@ -248,8 +248,8 @@ impl<H: Handle> Worker<H> {
     /// only with a LIFO deque: the positions of a FIFO one are [`Position::NOWHERE`].
     ///
     /// The position alone tells the element. If the owner has popped the element and pushed another
-    /// at the same position, that one is taken; so it is if positions have come round since, as they
-    /// do with 32 bits after 2²⁹ steps. A caller that may have done so asks
+    /// at the same position, that one is taken. So it is if positions have come round since, as
+    /// they do with 32 bits after 2²⁹ steps. A caller that may have done so asks
     /// [`newest_is`](Self::newest_is) first.
     ///
     /// # Safety

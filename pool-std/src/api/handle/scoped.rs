@@ -211,8 +211,8 @@ where
         if !self.kind.begin(HERE) {
             return;
         }
-        // SAFETY: the job of the queue has not ended, because it would have become the runner before.
-        // It will find that this thread runs the task, and let the scope wait until `end`.
+        // SAFETY: the job of the queue has not ended, because it would have become the runner
+        // before. It will find that this thread runs the task, and let the scope wait until `end`.
         let scope = unsafe { &*self.kind.scope };
         scope.core().run_job(|| {
             let ended = self.run_here(|job| job(scope));
