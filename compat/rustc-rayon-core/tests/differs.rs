@@ -7,7 +7,7 @@ use std::{
     cell::Cell,
     panic::{AssertUnwindSafe, catch_unwind},
     process::Command,
-    sync::{Barrier, Mutex, mpsc},
+    sync::{Arc, Barrier, Mutex, mpsc},
     thread,
 };
 
@@ -248,4 +248,31 @@ fn a_guest_has_no_worker_locals() {
 fn a_stack_of_any_smallness() {
     let builder = ThreadPoolBuilder::new().num_threads(1).stack_size(1);
     assert_eq!(builder.build().unwrap().install(|| 7), 7);
+}
+
+/// A worker of another pool that waits for the end of a scoped pool runs jobs meanwhile. With the
+/// original it waits in vain.
+#[test]
+fn jobs_in_the_wait_for_a_scoped_pool_do_not_see_its_panic() {
+    let outer = Arc::new(pool(1));
+    let inside = outer.clone();
+    let (sender, receiver) = mpsc::channel();
+    let panicking = || {
+        outer.install(move || {
+            let builder = ThreadPoolBuilder::new().num_threads(1);
+            let scoped = builder.build_scoped(
+                |thread| thread.run(),
+                |pool| {
+                    pool.spawn(move || {
+                        inside.install(|| sender.send(thread::panicking()).unwrap());
+                    });
+                    panic!("on purpose");
+                },
+            );
+            scoped.unwrap()
+        })
+    };
+    let result: Result<(), _> = catch_unwind(AssertUnwindSafe(panicking));
+    assert!(result.is_err());
+    assert_eq!(receiver.recv(), Ok(false));
 }

@@ -5,7 +5,6 @@ use std::{
     sync::{
         Arc, Condvar, Mutex,
         atomic::{AtomicUsize, Ordering::SeqCst},
-        mpsc,
     },
     thread,
 };
@@ -98,32 +97,6 @@ fn a_panic_leaves_the_caller_its_token() {
     };
     assert!(catch_unwind(AssertUnwindSafe(panicking)).is_err());
     assert_eq!(tokens.free(), 0, "this thread holds its token");
-}
-
-/// A worker that waits for the end of a scoped pool runs jobs meanwhile.
-#[test]
-fn jobs_in_the_wait_for_a_scoped_pool_do_not_see_its_panic() {
-    let outer = Arc::new(ThreadPoolBuilder::new().num_threads(1).build().unwrap());
-    let inside = outer.clone();
-    let (sender, receiver) = mpsc::channel();
-    let panicking = || {
-        outer.install(move || {
-            let builder = ThreadPoolBuilder::new().num_threads(1);
-            let scoped = builder.build_scoped(
-                |thread| thread.run(),
-                |pool| {
-                    pool.spawn(move || {
-                        inside.install(|| sender.send(thread::panicking()).unwrap());
-                    });
-                    panic!("on purpose");
-                },
-            );
-            scoped.unwrap()
-        })
-    };
-    let result: Result<(), _> = catch_unwind(AssertUnwindSafe(panicking));
-    assert!(result.is_err());
-    assert_eq!(receiver.recv(), Ok(false));
 }
 
 #[test]
