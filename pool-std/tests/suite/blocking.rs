@@ -286,20 +286,27 @@ fn handlers_run_when_the_marks_say_so() {
     });
 }
 
+/// Returns the threads that are runnable, of which this one is the first, a builder for one worker,
+/// and how many are runnable while this thread waits for the worker: it counts then unless it calls
+/// the handlers.
+fn with_this_thread(calls_handlers: bool) -> (Arc<Runnable>, ThreadPoolBuilder, usize) {
+    let runnable = Arc::new(Runnable::default());
+    runnable.now.store(1, SeqCst);
+    let builder = runnable.builder(1);
+    if calls_handlers {
+        (runnable, builder.thread_handlers_for_callers(), 1)
+    } else {
+        (runnable, builder, 2)
+    }
+}
+
 #[test]
 fn callers_from_outside_are_runnable_if_the_builder_says_so() {
     for for_callers in [false, true] {
-        let runnable = Arc::new(Runnable::default());
-        // This thread.
-        runnable.now.store(1, SeqCst);
-        let mut builder = runnable.builder(1);
-        if for_callers {
-            builder = builder.thread_handlers_for_callers();
-        }
+        let (runnable, builder, expected) = with_this_thread(for_callers);
         let pool = builder.build().unwrap();
         wait_for_asleep(&pool, 1);
         runnable.wait_for(1);
-        let expected = if for_callers { 1 } else { 2 };
         // While this thread waits. It may call its handler after the worker has begun.
         pool.install(|| runnable.wait_for(expected));
         runnable.wait_for(1);
@@ -319,14 +326,7 @@ fn callers_from_outside_are_runnable_if_the_builder_says_so() {
 #[test]
 fn a_caller_at_the_end_of_a_scoped_pool_is_runnable_if_the_builder_says_so() {
     for for_callers in [false, true] {
-        let runnable = Arc::new(Runnable::default());
-        // This thread.
-        runnable.now.store(1, SeqCst);
-        let mut builder = runnable.builder(1);
-        if for_callers {
-            builder = builder.thread_handlers_for_callers();
-        }
-        let expected = if for_callers { 1 } else { 2 };
+        let (runnable, builder, expected) = with_this_thread(for_callers);
         let waiting = runnable.clone();
         let scoped = builder.build_scoped(pool_std::ThreadBuilder::run, |pool| {
             // While this thread waits for the end.
