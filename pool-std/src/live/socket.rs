@@ -6,12 +6,17 @@ use std::{
     fs,
     io::{self, Write},
     mem::MaybeUninit,
-    os::unix::{
-        fs::{DirBuilderExt, FileTypeExt, MetadataExt},
-        net::{UnixListener, UnixStream},
+    os::{
+        fd::{AsRawFd as _, RawFd},
+        unix::{
+            fs::{DirBuilderExt, FileTypeExt, MetadataExt},
+            net::{UnixListener, UnixStream},
+        },
     },
     path::{Path, PathBuf},
-    process, ptr, thread,
+    process, ptr,
+    sync::atomic::{AtomicI32, Ordering},
+    thread,
     time::Duration,
 };
 
@@ -19,6 +24,7 @@ use super::snapshot;
 use crate::{
     fork::PerProcess,
     sync::{Mutex, lock},
+    system,
 };
 
 /// How long a viewer may leave an answer unread before the thread turns to the next one.
@@ -31,6 +37,14 @@ const MIN_AGE: Duration = Duration::from_secs(10);
 
 /// Where the process answers, once it does. A child of it has no thread that answers.
 static SERVED: PerProcess<Mutex<Option<PathBuf>>> = PerProcess::new();
+
+/// What the process listens to, which a child of it does not keep: a viewer of a parent that has
+/// ended would wait for the child.
+static LISTENER: AtomicI32 = AtomicI32::new(NEVER);
+/// Instead of a listener, in a process that has none: neither it nor a parent has had one, or a
+/// parent has.
+const NEVER: RawFd = -2;
+const LEFT: RawFd = -1;
 
 pub(super) fn is_serving() -> bool {
     lock(SERVED.here()).is_some()
@@ -50,10 +64,27 @@ pub(super) fn serve() -> io::Result<PathBuf> {
         _ => {}
     }
     let listener = UnixListener::bind(&socket)?;
+    let descriptor = listener.as_raw_fd();
     let thread = thread::Builder::new().name("pool-std-live".to_owned());
     thread.spawn(move || answer_all(&listener))?;
+    // Ordering: Relaxed. A child finds what its parent has had at the fork. The lock keeps out
+    // another thread that begins to serve.
+    if LISTENER.swap(descriptor, Ordering::Relaxed) == NEVER {
+        // A child inherits the handler. If there is no memory for it, the child keeps the socket.
+        _ = system::call_in_children(close_in_child);
+    }
     *served = Some(socket.clone());
     Ok(socket)
+}
+
+/// Runs in a child. It takes no lock and allocates nothing.
+unsafe extern "C" fn close_in_child() {
+    // Ordering: Relaxed. The child has no other thread yet.
+    let listener = LISTENER.swap(LEFT, Ordering::Relaxed);
+    if listener >= 0 {
+        // SAFETY: the thread that owns the listener never drops it, and is not in this process.
+        unsafe { libc::close(listener) };
+    }
 }
 
 fn answer_all(listener: &UnixListener) {

@@ -277,6 +277,40 @@ fn leaves_files_that_are_no_sockets() {
     assert!(file.exists());
 }
 
+/// A child of `fork` that goes on, such as one that becomes a daemon, does not answer.
+#[test]
+fn a_child_does_not_keep_the_socket_of_a_parent_that_has_ended() {
+    const NAME: &str = "a_child_does_not_keep_the_socket_of_a_parent_that_has_ended";
+    if again::is_child() {
+        live::serve().unwrap();
+        // SAFETY: the child calls the system alone.
+        if unsafe { libc::fork() } == 0 {
+            // It lives until the test has ended its input.
+            let mut byte = 0_u8;
+            // SAFETY: one byte may be written there.
+            unsafe {
+                libc::read(libc::STDIN_FILENO, (&raw mut byte).cast(), 1);
+                libc::_exit(0)
+            }
+        }
+        eprintln!("has forked");
+        // SAFETY: the call has no requirements.
+        unsafe { libc::_exit(0) }
+    }
+    let directory = Directory::new("forked");
+    let mut child = child(NAME, &directory);
+    child.stdin(Stdio::piped()).stdout(Stdio::null());
+    let mut child = EndOnDrop(child.stderr(Stdio::piped()).spawn().unwrap());
+    let _input = child.0.stdin.take();
+    let lines = BufReader::new(child.0.stderr.take().unwrap()).lines();
+    assert!(lines.map(Result::unwrap).any(|line| line == "has forked"));
+    assert!(child.0.wait().unwrap().success());
+
+    let socket = directory.sockets().join(child.0.id().to_string());
+    let error = UnixStream::connect(&socket).unwrap_err();
+    assert_eq!(error.kind(), std::io::ErrorKind::ConnectionRefused);
+}
+
 /// A thread outside that has the place of a worker runs no job.
 #[test]
 fn the_part_that_a_guest_runs_has_its_name() {
