@@ -8,6 +8,7 @@ mod deque;
 mod fork_join;
 #[cfg(target_os = "linux")]
 mod futex;
+mod future;
 mod join;
 mod latch;
 mod overlooked;
@@ -34,6 +35,7 @@ fn main() -> std::io::Result<()> {
         spawn::cases(&pools),
         wake::cases(&pools),
         call::cases(&pools),
+        future::cases(&pools),
         sparse::cases(),
         tick::cases(),
         crowd::cases(),

@@ -34,6 +34,7 @@ pub(crate) const PROGRAMS: &[Source] = &[
             "spawn",
             "wake",
             "call",
+            "future",
             "sparse",
             "tick",
             "crowd",
