@@ -58,7 +58,7 @@ pub use metrics::{
     WorkerMetrics, WorkerSnapshot, WorkerState, WorkerTimes,
 };
 pub use platform::{ManagedWorker, Platform, PoolProgress, Replaced, Waiter};
-pub use polled::PollState;
+pub use polled::{PollDuties, PollState};
 pub use queue::JobQueue;
 pub use registry::{Registry, WaitingJob};
 pub use scope::ScopeCore;

@@ -7,46 +7,80 @@ use crate::primitive::{AtomicU8, Ordering};
 #[cfg(test)]
 mod tests;
 
+/// What a future does, in the lowest bits of its state.
+const PHASE: u8 = 0b11;
 /// It waits to be woken.
 const IDLE: u8 = 0;
-/// It was woken, and is in a queue of its pool.
-const QUEUED: u8 = 1;
+/// It was woken, and waits for a poll.
+const DUE: u8 = 1;
 /// A worker polls it.
 const POLLING: u8 = 2;
 /// A worker polls it, and it was woken meanwhile.
 const WOKEN: u8 = 3;
-/// It has ended, and was dropped.
-const DONE: u8 = 4;
+/// Beside the phase: it has ended, and was dropped.
+const DONE: u8 = 1 << 2;
+/// Beside the phase: a queue has a reference to it. A future that is due always has one there.
+const IN_QUEUE: u8 = 1 << 3;
+/// Beside the phase: the owner of its handle waits until it is due or has ended.
+const AWAITED: u8 = 1 << 4;
 
 /// Says who may poll a future that the workers of a pool run, and when it is put into a queue.
 ///
-/// For platforms whose jobs are futures. Each wake-up that finds the future idle queues it once;
-/// one that comes while a worker polls it makes that worker queue it. A reference in a queue may be
-/// out of date, because the owner of a [handle](crate::HandleState) has polled the future
-/// meanwhile: then [`begin`](Self::begin) refuses it, unless the future was woken again.
+/// For platforms whose jobs are futures. Each wake-up that finds the future idle makes it due; one
+/// that comes while a worker polls it makes that worker do so. A future that is due is in a queue,
+/// by one reference. The owner of a [handle](crate::HandleState) may poll it meanwhile. Then the
+/// reference is out of date, and [`begin_queued`](Self::begin_queued) refuses it, unless the future
+/// was woken again: then the same reference serves once more.
 ///
-/// The future belongs to the thread that `begin` has answered true, until that calls
+/// The future belongs to the thread that one of the two `begin` has answered true, until that calls
 /// [`end`](Self::end) or [`finish`](Self::finish).
 ///
 /// # Examples
 /// ```
 /// let state = pool_core::PollState::new();
-/// assert!(!state.wake(), "its maker has put it into a queue");
-/// assert!(state.begin(), "the caller polls the future");
-/// assert!(!state.end(), "it was not woken meanwhile");
-/// assert!(state.wake(), "the caller puts it into a queue");
+/// assert!(!state.wake().queue, "its maker has put it into a queue");
+/// assert!(state.begin_queued(), "the caller polls the future");
+/// assert!(!state.end().queue, "it was not woken meanwhile");
+/// assert!(state.wake().queue, "the caller puts it into a queue");
 /// ```
 pub struct PollState(AtomicU8);
+
+/// What a thread owes that has called an operation of a [`PollState`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use = "a future that no thread queues is lost"]
+pub struct PollDuties {
+    /// It puts a reference to the future into a queue.
+    pub queue: bool,
+    /// It tells the owner of the handle, who [waits](PollState::wait_for_change), that the future
+    /// is due or has ended.
+    pub tell: bool,
+}
+
+impl PollDuties {
+    const NONE: Self = Self {
+        queue: false,
+        tell: false,
+    };
+
+    /// Those of the thread that has made a future due whose state was this.
+    fn of_due(before: u8) -> Self {
+        Self {
+            queue: before & IN_QUEUE == 0,
+            tell: before & AWAITED != 0,
+        }
+    }
+}
 
 impl fmt::Debug for PollState {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // Ordering: Relaxed; debug output only.
-        let name = match self.0.load(Ordering::Relaxed) {
+        let state = self.0.load(Ordering::Relaxed);
+        let name = match state & PHASE {
+            _ if state & DONE != 0 => "done",
             IDLE => "idle",
-            QUEUED => "queued",
+            DUE => "due",
             POLLING => "polling",
-            WOKEN => "polling and woken",
-            _ => "done",
+            _ => "polling and woken",
         };
         f.debug_tuple("PollState").field(&name).finish()
     }
@@ -57,67 +91,106 @@ impl PollState {
         /// Creates the state of a future that its maker puts into a queue.
         #[must_use]
         pub fn new() -> Self {
-            Self(AtomicU8::new(QUEUED))
+            Self(AtomicU8::new(DUE | IN_QUEUE))
         }
     }
 
-    /// Whether the future waits for a poll. For the owner of its handle, which polls it then.
-    pub fn is_queued(&self) -> bool {
-        // Ordering: Relaxed; `begin` decides.
-        self.0.load(Ordering::Relaxed) == QUEUED
-    }
-
-    /// Wakes the future. If it returns true, the caller puts it into a queue.
-    #[must_use = "a future that no thread queues is lost"]
-    pub fn wake(&self) -> bool {
+    /// Wakes the future.
+    pub fn wake(&self) -> PollDuties {
         let woken = self
             .0
-            // Ordering: Release pairs with the Acquire of `begin`, or with that of `end`: what the
-            // caller did before is visible to the next poll. Also where nothing changes: a wake-up
-            // of a future that is queued must be seen by the poll that is to come. Relaxed on
-            // failure, which means that it is done.
-            .fetch_update(Ordering::Release, Ordering::Relaxed, |state| match state {
-                IDLE | QUEUED => Some(QUEUED),
-                POLLING | WOKEN => Some(WOKEN),
-                _ => None,
+            // Ordering: AcqRel. Release pairs with the Acquire of `begin`, or with that of `end`:
+            // what the caller did before is visible to the next poll. Also where nothing changes: a
+            // wake-up of a future that is due must be seen by the poll that is to come. Acquire
+            // pairs with the Release of `wait_for_change`: the caller finds whom to tell. Relaxed
+            // on failure, which means that it is done.
+            .fetch_update(Ordering::AcqRel, Ordering::Relaxed, |state| {
+                let phase = state & PHASE;
+                match phase {
+                    _ if state & DONE != 0 => None,
+                    IDLE | DUE => Some(DUE | IN_QUEUE),
+                    _ => Some(state - phase + WOKEN),
+                }
             });
-        woken == Ok(IDLE)
+        match woken {
+            Ok(before) if matches!(before & PHASE, IDLE | DUE) => PollDuties::of_due(before),
+            _ => PollDuties::NONE,
+        }
     }
 
-    /// Begins a poll, for a thread that has taken the future from a queue, or has its handle.
-    /// Returns false if the future is not queued: it is being polled, or has ended.
+    /// Begins a poll, for a thread that has the handle. Returns false if the future is not due: it
+    /// waits, or is being polled, or has ended.
     #[must_use = "the future is not the caller's unless this is true"]
     pub fn begin(&self) -> bool {
-        // Ordering: Acquire pairs with the Release of `wake`, for what was done before the wake-up,
-        // and with that of `end`, for the future.
+        self.begin_and_remove(0)
+    }
+
+    /// Begins a poll as [`begin`](Self::begin) does, for a thread that has taken the reference from
+    /// the queue.
+    #[must_use = "the future is not the caller's unless this is true"]
+    pub fn begin_queued(&self) -> bool {
+        self.begin_and_remove(IN_QUEUE)
+    }
+
+    fn begin_and_remove(&self, flag: u8) -> bool {
+        let is_due = |state: u8| state & PHASE == DUE;
         let begun = self
             .0
-            .compare_exchange(QUEUED, POLLING, Ordering::Acquire, Ordering::Relaxed);
-        begun.is_ok()
+            // Ordering: Acquire pairs with the Release of `wake`, for what was done before the
+            // wake-up, and with that of `end`, for the future. Where the future is not due, an
+            // exchange that removes the flag continues the release sequences of both.
+            .fetch_update(Ordering::Acquire, Ordering::Relaxed, |state| {
+                let begun = if is_due(state) {
+                    state - DUE + POLLING
+                } else {
+                    state
+                };
+                (begun & !flag != state).then_some(begun & !flag)
+            });
+        begun.is_ok_and(is_due)
     }
 
-    /// Ends a poll after which the future waits. If it returns true, it was woken meanwhile, and
-    /// the caller puts it into a queue.
-    #[must_use = "a future that no thread queues is lost"]
-    pub fn end(&self) -> bool {
-        // Ordering: Release pairs with the Acquire of the next `begin`, for the future.
+    /// Ends a poll after which the future waits, or is due because it was woken meanwhile.
+    pub fn end(&self) -> PollDuties {
         let ended = self
             .0
-            .compare_exchange(POLLING, IDLE, Ordering::Release, Ordering::Relaxed);
-        if ended.is_ok() {
-            return false;
+            // Ordering: AcqRel. Release pairs with the Acquire of the next `begin`, for the future.
+            // An exchange also continues the release sequence of a wake-up, so that the next
+            // `begin` acquires what came before that. Acquire as in `wake`.
+            .fetch_update(Ordering::AcqRel, Ordering::Relaxed, |state| {
+                Some(if state & PHASE == WOKEN {
+                    DUE | IN_QUEUE
+                } else {
+                    state - POLLING + IDLE
+                })
+            });
+        match ended {
+            Ok(before) if before & PHASE == WOKEN => PollDuties::of_due(before),
+            _ => PollDuties::NONE,
         }
-        // Ordering: Release as above. It also continues the release sequence of the wake-up, by an
-        // exchange, so that the next `begin` acquires what came before that.
-        self.0.swap(QUEUED, Ordering::Release);
-        true
     }
 
-    /// Ends the last poll. The future was dropped, and is never queued again.
-    pub fn finish(&self) {
-        // Ordering: Relaxed. No thread uses the future any more. On hardware a store would do; a
-        // model needs an exchange to put this after wake-ups that have read the state before.
-        self.0.swap(DONE, Ordering::Relaxed);
+    /// Ends the last poll. The future was dropped, its result is there, and it is never queued
+    /// again.
+    pub fn finish(&self) -> PollDuties {
+        // Ordering: AcqRel. Release pairs with the Acquire of `wait_for_change`, for the result.
+        // Acquire as in `wake`.
+        let before = self.0.fetch_or(DONE, Ordering::AcqRel);
+        PollDuties {
+            queue: false,
+            tell: before & AWAITED != 0,
+        }
+    }
+
+    /// Has the owner of the handle told, once, when the future is due or has ended. The owner has
+    /// left where others find whom to tell. Returns false if there is nothing to wait for: the
+    /// future is due, or has ended.
+    #[must_use = "no thread tells the caller unless this is true"]
+    pub fn wait_for_change(&self) -> bool {
+        // Ordering: AcqRel. Release pairs with the Acquire of those that tell: they find whom.
+        // Acquire pairs with the Release of `finish`, for the result.
+        let before = self.0.fetch_or(AWAITED, Ordering::AcqRel);
+        before & DONE == 0 && before & PHASE != DUE
     }
 }
 

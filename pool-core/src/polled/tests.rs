@@ -5,23 +5,83 @@ use super::*;
 mod loom;
 
 #[cfg(not(loom))]
+const QUEUE: PollDuties = PollDuties {
+    queue: true,
+    tell: false,
+};
+
+#[cfg(not(loom))]
+const TELL: PollDuties = PollDuties {
+    queue: false,
+    tell: true,
+};
+
+#[cfg(not(loom))]
 #[test]
 fn a_wake_up_queues_once() {
     let state = PollState::new();
-    assert!(!state.wake(), "it is queued already");
+    assert_eq!(state.wake(), PollDuties::NONE, "it is queued already");
+    assert!(state.begin_queued());
+    assert!(!state.begin_queued() && !state.begin(), "one polls");
+    assert_eq!(state.end(), PollDuties::NONE, "no thread has woken it");
+    assert!(!state.begin_queued() && !state.begin(), "it is not due");
+    assert_eq!(state.wake(), QUEUE);
+    assert_eq!(state.wake(), PollDuties::NONE);
+    assert!(state.begin_queued());
+    assert_eq!(state.wake(), PollDuties::NONE, "its worker queues it");
+    assert_eq!(state.wake(), PollDuties::NONE);
+    assert_eq!(state.end(), QUEUE);
+    assert!(state.begin_queued());
+    assert_eq!(state.finish(), PollDuties::NONE);
+    assert_eq!(state.wake(), PollDuties::NONE);
+    assert!(!state.begin_queued() && !state.begin());
+}
+
+/// The owner of the handle has polled it, and its worker has not come to the reference yet.
+#[cfg(not(loom))]
+#[test]
+fn a_reference_in_a_queue_serves_again() {
+    let state = PollState::new();
     assert!(state.begin());
-    assert!(!state.begin(), "one polls");
-    assert!(!state.end(), "no thread has woken it");
-    assert!(!state.begin() && !state.is_queued(), "it is not queued");
-    assert!(state.wake());
-    assert!(!state.wake());
-    assert!(state.is_queued());
+    assert_eq!(state.end(), PollDuties::NONE);
+    assert_eq!(state.wake(), PollDuties::NONE, "a queue has a reference");
     assert!(state.begin());
-    assert!(!state.wake(), "its worker queues it");
-    assert!(!state.wake());
-    assert!(state.end());
+    assert_eq!(state.wake(), PollDuties::NONE);
+    assert_eq!(state.end(), PollDuties::NONE, "as before");
     assert!(state.begin());
-    state.finish();
-    assert!(!state.wake());
-    assert!(!state.begin());
+    assert!(!state.begin_queued(), "the reference is out of date");
+    assert_eq!(state.wake(), PollDuties::NONE);
+    assert_eq!(state.end(), QUEUE);
+}
+
+#[cfg(not(loom))]
+#[test]
+fn the_owner_of_the_handle_is_told_once() {
+    let state = PollState::new();
+    assert!(!state.wait_for_change(), "it is due");
+    assert!(state.begin_queued());
+    assert!(state.wait_for_change());
+    assert_eq!(state.end(), PollDuties::NONE, "it is not due");
+    assert_eq!(
+        state.wake(),
+        PollDuties {
+            queue: true,
+            ..TELL
+        }
+    );
+    assert_eq!(state.wake(), PollDuties::NONE);
+    assert!(state.begin_queued());
+    assert!(state.wait_for_change());
+    assert_eq!(state.wake(), PollDuties::NONE, "one polls");
+    assert_eq!(
+        state.end(),
+        PollDuties {
+            queue: true,
+            ..TELL
+        }
+    );
+    assert!(state.begin_queued());
+    assert!(state.wait_for_change());
+    assert_eq!(state.finish(), TELL);
+    assert!(!state.wait_for_change());
 }

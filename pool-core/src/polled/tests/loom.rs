@@ -5,8 +5,9 @@
 //! - `a_wake_up_against_a_poll`: the release of `wake`, also where it changes nothing, or the
 //!   acquire of `begin`; the change of `POLLING` to `WOKEN`, or the look for it in `end`; the
 //!   exchange in `end`.
-//! - `the_owner_of_the_handle_polls_too`: the release of `end`, of either exchange; the exchange of
-//!   `begin`.
+//! - `the_owner_of_the_handle_polls_too`: the release of `end`; the exchange of `begin`.
+//! - `the_owner_of_the_handle_waits`: the release of `wait_for_change`, and the acquire of those
+//!   that tell; the release of `finish`, and the acquire of `wait_for_change`.
 
 use std::sync::Arc;
 
@@ -29,6 +30,13 @@ struct Task<const EVENTS: usize> {
     /// How many references are in the queue.
     queued: Mutex<u32>,
     is_queued: Condvar,
+    /// Whether the result is there. Relaxed: the state orders it before what the owner of the handle
+    /// is told, or sees itself.
+    has_result: AtomicBool,
+    /// What that owner has left: whether to tell it. Whether it was told.
+    owner: UnsafeCell<bool>,
+    told: Mutex<bool>,
+    is_told: Condvar,
 }
 
 // SAFETY: that is what the models check.
@@ -44,8 +52,25 @@ impl<const EVENTS: usize> Task<EVENTS> {
             events: std::array::from_fn(|_| AtomicBool::new(false)),
             queued: Mutex::new(1),
             is_queued: Condvar::new(),
+            has_result: AtomicBool::new(false),
+            owner: UnsafeCell::new(false),
+            told: Mutex::new(false),
+            is_told: Condvar::new(),
         };
         Arc::new(task)
+    }
+
+    fn do_duties(&self, duties: PollDuties) {
+        if duties.queue {
+            self.queue();
+        }
+        if duties.tell {
+            // SAFETY: loom checks it: the owner has left it, and waits, or has not left it yet.
+            let is_there = self.owner.with(|owner| unsafe { *owner });
+            assert!(is_there, "the thread that tells finds whom");
+            *self.told.lock().unwrap() = true;
+            self.is_told.notify_one();
+        }
     }
 
     fn queue(&self) {
@@ -55,26 +80,22 @@ impl<const EVENTS: usize> Task<EVENTS> {
 
     fn happen(&self, event: usize) {
         self.events[event].store(true, Ordering::Relaxed);
-        if self.state.wake() {
-            self.queue();
-        }
+        self.do_duties(self.state.wake());
     }
 
-    /// Polls, if the future is queued. Returns whether it has ended.
+    /// Polls, for the thread that has begun to. Returns whether the future has ended.
     fn poll(&self) -> bool {
-        if !self.state.begin() {
-            return false;
-        }
         // SAFETY: loom checks it: one thread polls at a time.
         self.polls.with_mut(|polls| unsafe { *polls += 1 });
         let mut events = self.events.iter();
         let is_ready = events.all(|event| event.load(Ordering::Relaxed));
         if is_ready {
-            self.state.finish();
+            self.has_result.store(true, Ordering::Relaxed);
+            self.do_duties(self.state.finish());
             // For a worker whose reference is out of date.
             self.queue();
-        } else if self.state.end() {
-            self.queue();
+        } else {
+            self.do_duties(self.state.end());
         }
         is_ready
     }
@@ -88,14 +109,35 @@ impl<const EVENTS: usize> Task<EVENTS> {
             }
             *queued -= 1;
             drop(queued);
-            if self.poll() || self.is_done() {
+            if self.state.begin_queued() && self.poll() || self.is_done() {
                 return;
             }
         }
     }
 
+    /// Polls whenever the future is due until it has ended, as the owner of the handle does that
+    /// takes nothing from queues.
+    fn join(&self) {
+        // SAFETY: loom checks it: no thread tells yet.
+        self.owner.with_mut(|owner| unsafe { *owner = true });
+        // If the state said that the future has ended, and not that the result is there, this would
+        // never end.
+        while !self.has_result.load(Ordering::Relaxed) {
+            if self.state.wait_for_change() {
+                let mut told = self.told.lock().unwrap();
+                while !*told {
+                    told = self.is_told.wait(told).unwrap();
+                }
+                *told = false;
+            }
+            if self.state.begin() {
+                self.poll();
+            }
+        }
+    }
+
     fn is_done(&self) -> bool {
-        self.state.0.load(Ordering::Relaxed) == DONE
+        self.state.0.load(Ordering::Relaxed) & DONE != 0
     }
 }
 
@@ -126,7 +168,20 @@ fn the_owner_of_the_handle_polls_too() {
     model(3, || {
         let task = Task::<1>::queued();
         let [owner, waker] = [task.clone(), task.clone()];
-        let owner = thread::spawn(move || _ = owner.poll());
+        let owner = thread::spawn(move || _ = owner.state.begin() && owner.poll());
+        let waker = thread::spawn(move || waker.happen(0));
+        task.run();
+        owner.join().unwrap();
+        waker.join().unwrap();
+    });
+}
+
+#[test]
+fn the_owner_of_the_handle_waits() {
+    model(3, || {
+        let task = Task::<1>::queued();
+        let [owner, waker] = [task.clone(), task.clone()];
+        let owner = thread::spawn(move || owner.join());
         let waker = thread::spawn(move || waker.happen(0));
         task.run();
         owner.join().unwrap();

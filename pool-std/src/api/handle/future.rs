@@ -7,14 +7,11 @@ use std::{
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
     pin::Pin,
     ptr,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::Arc,
     task::{Context, Poll, Wake, Waker},
 };
 
-use pool_core::{Job, JobHeader, JobRef, PollState};
+use pool_core::{Job, JobHeader, JobRef, PollDuties, PollState};
 
 use super::{
     JoinError, JoinHandle, ScopedJoinHandle,
@@ -80,7 +77,6 @@ where
         registry,
         future: UnsafeCell::new(Some((future, JobContext::current()))),
         task: Cell::new(ptr::null_mut()),
-        is_in_queue: AtomicBool::new(false),
         joiner: Mutex::new(None),
     });
     let task: *mut FutureTask<F> = Task::create(polled, ());
@@ -116,10 +112,8 @@ struct Polled<F: Future> {
     /// Lives by the reference of its queue, which this has until the future has ended. For the
     /// thread that polls, too.
     task: Cell<*mut FutureTask<F>>,
-    /// Whether a queue has a reference. It may be out of date: then it is as good as a new one.
-    is_in_queue: AtomicBool,
     /// Rings in the frame of a worker that joins the future, and takes nothing from the pool's
-    /// queues: when the future was woken, and when it has ended.
+    /// queues: when the future is due, and when it has ended. The state says when to look here.
     joiner: Mutex<Option<Signal>>,
 }
 
@@ -133,62 +127,41 @@ impl<F> Polled<F>
 where
     F: Future<Output: Send + 'static> + Send + 'static,
 {
-    /// Gives the future to the workers. For the thread to which the state has said that it is to.
-    fn queue(self: &Arc<Self>) {
-        self.push();
-        self.ring_joiner();
-    }
-
-    /// Gives the future to the workers, at the end of the line: it has woken itself, and others
-    /// should be polled first.
-    fn queue_last(self: &Arc<Self>) {
-        if self.begins_to_be_in_queue() {
-            // SAFETY: `reference`: 1. it is queued. `inject`: 1. the queue needs no node.
-            unsafe { self.registry.inject(NO_NODE, self.reference()) };
-        }
-        self.ring_joiner();
-    }
-
+    /// Gives the future to the workers.
     fn push(self: &Arc<Self>) {
-        if self.begins_to_be_in_queue() {
-            let worker = current_worker_for_detached(&self.registry);
-            // SAFETY: `reference`: 1. it is queued. `post_or_inject`: 1. it is used for this alone.
-            unsafe { post_or_inject(worker, &self.registry, self.reference()) };
+        let worker = current_worker_for_detached(&self.registry);
+        // SAFETY: `reference`: 1. it is queued. `post_or_inject`: 1. it is used for this alone.
+        unsafe { post_or_inject(worker, &self.registry, self.clone().reference()) };
+    }
+
+    /// Gives the future to the workers, for the one that has polled it, at the end of the line: it
+    /// has woken itself, and others should be polled first.
+    fn queue_last(self: Arc<Self>) {
+        let registry = Arc::as_ptr(&self.registry);
+        // SAFETY: the registry lives, because this thread is a worker of the pool. `reference`: 1.
+        // it is queued. `inject`: 1. the queue needs no node.
+        unsafe { (*registry).inject(NO_NODE, self.reference()) };
+    }
+
+    /// Rings for the worker that joins the future, if the state says so.
+    fn ring_joiner(&self, duties: PollDuties) {
+        if duties.tell {
+            let signal = lock(&self.joiner).take();
+            signal.into_iter().for_each(Signal::set);
         }
-    }
-
-    /// Whether no queue has a reference, so that the caller puts one there. A future that its
-    /// joiner polls may be woken often before a worker takes the reference.
-    fn begins_to_be_in_queue(&self) -> bool {
-        // Ordering: AcqRel here and in `execute`. If the other exchange comes later, it acquires
-        // this one, so that its worker finds the state as the caller has made it. If it has come
-        // before, the caller puts another reference into a queue.
-        !self.is_in_queue.swap(true, Ordering::AcqRel)
-    }
-
-    /// Rings for the worker that joins the future, if it waits.
-    ///
-    /// If the worker has left its signal before, it is there. If it comes later, the lock makes it
-    /// see what the caller has done, and it does not wait.
-    fn ring_joiner(&self) {
-        let signal = lock(&self.joiner).take();
-        signal.into_iter().for_each(Signal::set);
     }
 
     /// Returns a reference for a queue.
     ///
     /// # Safety
     /// 1. It is executed once.
-    unsafe fn reference(self: &Arc<Self>) -> JobRef {
+    unsafe fn reference(self: Arc<Self>) -> JobRef {
         // SAFETY: `JobRef::new`: 1. the reference owns the value; 2. it is `Send`.
-        unsafe { JobRef::new(Arc::into_raw(self.clone())) }
+        unsafe { JobRef::new(Arc::into_raw(self)) }
     }
 
-    /// Polls the future, if it is queued.
-    fn poll(self: &Arc<Self>) {
-        if !self.state.begin() {
-            return;
-        }
+    /// Polls the future, for the thread that has begun to.
+    fn poll(self: Arc<Self>) {
         // SAFETY: it lives by the reference of the future, which has not ended.
         let task = unsafe { &*self.task.get() };
         if self.registry.data().discard.is_on() {
@@ -200,7 +173,7 @@ where
         }
         // SAFETY: the waker is borrowed for the poll, and is not dropped, so that it need not be
         // counted among the owners. A clone of it is.
-        let waker = ManuallyDrop::new(Waker::from(unsafe { ptr::read(self) }));
+        let waker = ManuallyDrop::new(Waker::from(unsafe { ptr::read(&raw const self) }));
         let mut context = Context::from_waker(&waker);
         // SAFETY: this thread polls, so that the future is its own.
         let future = unsafe { (*self.future.get()).as_mut() };
@@ -211,7 +184,9 @@ where
         let poll = || self.isolation.run(poll);
         match catch_unwind(AssertUnwindSafe(poll)) {
             Ok(Poll::Pending) => {
-                if self.state.end() {
+                let duties = self.state.end();
+                self.ring_joiner(duties);
+                if duties.queue {
                     self.queue_last();
                 }
             }
@@ -222,7 +197,7 @@ where
 
     /// Drops the future, and gives its result to the owner of the handle. None if that owner has
     /// aborted it.
-    fn finish(self: &Arc<Self>, result: Option<Result<F::Output, Panic>>) {
+    fn finish(&self, result: Option<Result<F::Output, Panic>>) {
         let handlers = &self.registry.data().handlers;
         // SAFETY: this thread polls, and ends that below; the reference is not used any more then.
         let future = unsafe { (*self.future.get()).as_ref() };
@@ -239,7 +214,6 @@ where
             unsafe { *self.future.get() = None };
         });
         let task = self.task.get();
-        self.state.finish();
         handlers.run_and_handle_panic("a spawned future", || {
             // SAFETY: 1. it lives, and the state makes this the only call.
             let ended = unsafe {
@@ -250,7 +224,7 @@ where
             };
             ended.unwrap_or_else(|panic| resume_unwind(panic));
         });
-        self.ring_joiner();
+        self.ring_joiner(self.state.finish());
         self.registry.remove_reference();
     }
 }
@@ -263,9 +237,9 @@ where
     unsafe fn execute(this: *const ()) {
         // SAFETY: by obligations 1 and 2 this is the pointer of `reference`, used once.
         let polled = unsafe { Arc::from_raw(this.cast::<Self>()) };
-        // Ordering: see `begins_to_be_in_queue`.
-        polled.is_in_queue.swap(false, Ordering::AcqRel);
-        polled.poll();
+        if polled.state.begin_queued() {
+            polled.poll();
+        }
     }
 }
 
@@ -278,15 +252,19 @@ where
     }
 
     fn wake_by_ref(self: &Arc<Self>) {
-        // In a child of `fork` no worker would poll it. And the pool must not end before the
-        // reference is in its queue, although a worker that joins the future may poll it until its
-        // end meanwhile. A pool that has ended has no future, because each has a reference.
-        if fork::is_here(&self.registry) && self.registry.try_add_reference() {
-            if self.state.wake() {
-                self.queue();
-            }
+        // In a child of `fork` no worker would poll it.
+        if !fork::is_here(&self.registry) {
+            return;
+        }
+        let duties = self.state.wake();
+        // The pool must not end before the reference is in its queue, although a worker that joins
+        // the future may poll it until its end meanwhile. If the pool has ended, the future has,
+        // because it had a reference.
+        if duties.queue && self.registry.try_add_reference() {
+            self.push();
             self.registry.remove_reference();
         }
+        self.ring_joiner(duties);
     }
 }
 
@@ -306,11 +284,12 @@ where
     fn await_here(&self, run: &dyn Fn()) {
         while !self.state().is_done() {
             // Liveness: the thread that wakes the future, or ends it, rings. If that came before
-            // the signal was left, this thread sees it, and rings itself.
+            // the signal was left, the state says so, and this thread does not wait.
             driver::wait_for_job(|signal| {
-                *lock(&self.kind.joiner) = Some(signal);
-                if self.kind.state.is_queued() || self.state().is_done() {
-                    self.kind.ring_joiner();
+                let mut joiner = lock(&self.kind.joiner);
+                *joiner = Some(signal);
+                if !self.kind.state.wait_for_change() {
+                    *joiner = None;
                 }
             });
             run();
@@ -318,7 +297,11 @@ where
     }
 
     fn run_here(&self, registry: &Registry) {
-        while_referenced(registry, || self.kind.clone().poll());
+        while_referenced(registry, || {
+            if self.kind.state.begin() {
+                self.kind.clone().poll();
+            }
+        });
     }
 
     fn abort(&self) -> bool {
