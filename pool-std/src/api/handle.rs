@@ -4,20 +4,16 @@ use std::{
     fmt,
     marker::PhantomData,
     pin::Pin,
-    ptr::{self, NonNull},
+    ptr::NonNull,
     sync::Arc,
     task::{Context, Poll},
     time::Duration,
 };
 
-use pool_core::Isolation;
-
 use crate::{
-    driver,
     fork::Process,
     limit::Limit,
     platform::{Registry, WorkerThread},
-    thread_pool::current::keeping_own_pool,
 };
 
 mod error;
@@ -27,6 +23,7 @@ mod spawned;
 mod task;
 #[cfg(test)]
 mod tests;
+mod wait;
 mod waiter;
 
 pub use error::JoinError;
@@ -231,97 +228,6 @@ impl<'scope, T> ScopedJoinHandle<'scope, T> {
 
     fn state(&self) -> &State {
         self.task().state()
-    }
-
-    /// Leaves a waiter, where none is. Returns false if the job is done.
-    fn set_waiter(&mut self, waiter: Waiter) -> bool {
-        // In a box: few jobs are awaited before they are done, and a job should fit into a block.
-        //
-        // SAFETY: 1. the handle is borrowed exclusively, and callers have cleared the last one.
-        unsafe { self.state().set_waiter(Box::new(waiter)) }
-    }
-
-    /// Takes back what a wait or a future has left. Returns false if the job is done.
-    fn clear_waiter(&mut self) -> bool {
-        // SAFETY: 1. the handle is borrowed exclusively.
-        unsafe { self.state().clear_waiter() }
-    }
-
-    /// Whether this process has spawned the job. A child of it must not wait for the job, which a
-    /// thread of the parent runs.
-    fn is_here(&self) -> bool {
-        self.process == Process::current()
-    }
-
-    /// Returns the worker that this thread is, if that is one of the job's pool.
-    ///
-    /// The reference must not outlive the caller's stay on the worker.
-    fn worker(&self) -> Option<&WorkerThread> {
-        // SAFETY: 1. callers use it while the thread is still the worker: jobs leave it as it was.
-        let worker = unsafe { WorkerThread::current() };
-        worker.filter(|worker| ptr::eq(worker.registry(), self.registry))
-    }
-
-    /// Returns the worker likewise, if it takes nothing from the pool's queues while it waits.
-    fn isolated_worker(&self) -> Option<&WorkerThread> {
-        let worker = self.worker();
-        worker.filter(|worker| worker.isolation() != Isolation::Anything)
-    }
-
-    /// Runs jobs of this worker until the job is done, and the job itself if no other worker has
-    /// begun it. On a thread that is not a worker of the job's pool, does nothing.
-    fn help(&self) {
-        let Some(worker) = self.worker() else { return };
-        while !self.is_finished() {
-            if !worker.help_local(ptr::null(), || ()) {
-                self.run_on(worker);
-                return;
-            }
-        }
-    }
-
-    /// Runs the job on this thread's worker, if no other one has begun it. In an isolated call, its
-    /// waits leave alone what is for the waits of this frame.
-    ///
-    /// The job does not come from a queue, so that the worker may be in no job. The frame prevents
-    /// the job from waiting for the pool, which may have adopted this thread.
-    fn run_on(&self, worker: &WorkerThread) {
-        let run = || keeping_own_pool(|| self.task().run_here(worker.registry()));
-        match worker.isolation() {
-            Isolation::Anything => run(),
-            isolation => worker.isolate(isolation, run),
-        }
-    }
-
-    /// Runs jobs of this worker as [`help`](Self::help) does. If the worker meets the job in its
-    /// own deque, returns the result, and the handle has left.
-    fn join_on_worker(&mut self) -> Option<Result<T, JoinError>> {
-        // SAFETY: 1. the worker runs jobs here, which leave it as it was.
-        let worker = unsafe { WorkerThread::current() }
-            .filter(|worker| ptr::eq(worker.registry(), self.registry))?;
-        let task = self.task.filter(|_| self.clear_waiter())?;
-        // SAFETY: 1. it leads to the handle's task, which has no waiter, and which the handle
-        // forgets below if there is a result.
-        let result = unsafe { (self.join_on)(task.as_ptr().cast(), worker) };
-        if result.is_some() {
-            self.task = None;
-        } else if !self.is_finished() {
-            self.run_on(worker);
-        }
-        result
-    }
-
-    fn wait(&mut self) {
-        // A future that was polled before may have left a waker.
-        if self.is_here() && self.clear_waiter() {
-            // Liveness: the worker that runs the job, or the thread that aborts it, sets the
-            // signal. If the job is done already, the signal is dropped, which sets it.
-            if self.worker().is_some() && self.task().is_run_at_once() {
-                driver::wait_for_own_job(|signal| _ = self.set_waiter(Waiter::Thread(signal)));
-            } else {
-                driver::wait_for_job(|signal| _ = self.set_waiter(Waiter::Thread(signal)));
-            }
-        }
     }
 
     /// Takes the result of a job that is done, or belongs to a parent of this process.
