@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod configuration;
 pub mod error;
 pub mod guests;
 pub mod settings;
