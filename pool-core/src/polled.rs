@@ -46,6 +46,24 @@ const AWAITED: u8 = 1 << 4;
 pub struct PollState(AtomicU8);
 
 /// What a thread owes that has called an operation of a [`PollState`].
+///
+/// # Examples
+/// ```
+/// use std::cell::RefCell;
+///
+/// use pool_core::{PollDuties, PollState};
+///
+/// /// Queues the number of a future, if no queue has it.
+/// fn queue(duties: PollDuties, future: usize, queue: &RefCell<Vec<usize>>) {
+///     if duties.queue {
+///         queue.borrow_mut().push(future);
+///     }
+/// }
+///
+/// let (state, list) = (PollState::new(), RefCell::new(vec![0]));
+/// queue(state.wake(), 0, &list);
+/// assert_eq!(*list.borrow(), [0], "it was there");
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use = "a future that no thread queues is lost"]
 pub struct PollDuties {
