@@ -18,8 +18,9 @@ fn own<S: Storage<usize>>(
 ) {
     delay_often();
     for element in 0..8 {
-        recorder.record(|| match random.below(2) {
-            0 => [Made::Pop(worker.pop())],
+        recorder.record(|| match random.below(5) {
+            0 | 1 => [Made::Pop(worker.pop())],
+            2 => [Made::Steal(worker.pop_oldest())],
             _ => match worker.try_push(element) {
                 Ok(_) => [Made::Push(element)],
                 Err(_) => [Made::Refused],

@@ -111,6 +111,19 @@ fn two_pops_against_two_thieves() {
 }
 
 #[test]
+fn a_pop_of_the_oldest_against_two_thieves() {
+    check(
+        || fixed(Order::Lifo),
+        2,
+        &[1, 1],
+        |worker| {
+            let oldest = worker.pop_oldest();
+            (0, oldest.into_iter().chain(worker.pop()).collect())
+        },
+    );
+}
+
+#[test]
 fn push_pop_against_steals() {
     for order in [Order::Lifo, Order::Fifo] {
         check(

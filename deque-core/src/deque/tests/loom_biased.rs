@@ -110,6 +110,14 @@ fn biased_pops_against_a_steal() {
 }
 
 #[test]
+fn a_biased_pop_of_the_oldest_against_a_steal() {
+    check(3, &[2], |worker| {
+        let oldest = worker.pop_oldest();
+        (0, oldest.into_iter().chain(worker.pop()).collect())
+    });
+}
+
+#[test]
 fn the_last_element_against_a_revocation() {
     check(1, &[1], |worker| {
         let taken = worker.pop();

@@ -313,13 +313,26 @@ impl<H: Handle> Worker<H> {
         position == end.previous() && !self.deque.is_empty() && is_it(&self.slot(position).load())
     }
 
-    fn pop_oldest(&self) -> Option<H::Element> {
+    /// Takes the oldest element, whatever the order, as a thief does: by an exchange. The owner
+    /// needs no fence for it, also if the deque is biased.
+    ///
+    /// For an owner that takes its newest elements first, and yet leaves none for good.
+    ///
+    /// # Examples
+    /// ```
+    /// let worker = deque_core::Worker::new_lifo();
+    /// (1..=3).for_each(|job| worker.push(job));
+    /// assert_eq!(worker.pop(), Some(3));
+    /// assert_eq!(worker.pop_oldest(), Some(1));
+    /// assert_eq!((worker.pop(), worker.pop_oldest()), (Some(2), None));
+    /// ```
+    pub fn pop_oldest(&self) -> Option<H::Element> {
         let deque = &*self.deque;
         // Ordering: Relaxed, only the owner writes it.
         let bottom = deque.bottom.load(Ordering::Relaxed);
         loop {
-            // Ordering: Relaxed, the compare-exchange confirms it. No fence: a FIFO owner takes
-            // elements by moving `top`, as thieves do, and never lowers `bottom`.
+            // Ordering: Relaxed, the compare-exchange confirms it. No fence: what is taken by moving
+            // `top`, as thieves do, does not lower `bottom`, which the owner knows.
             let top = deque.top.load(Ordering::Relaxed);
             let oldest = top.position();
             if oldest.distance_to(bottom) <= 0 {
@@ -327,6 +340,7 @@ impl<H: Handle> Worker<H> {
             }
             let words = self.slot(oldest).load();
             if deque.top.claim(top, 1).is_ok() {
+                self.rebias_budget.record_own_claim(oldest.plus(1));
                 // SAFETY: 1. the words were read while `top` stood at their position; 2. moving
                 // `top` makes them ours.
                 return Some(unsafe { H::Element::from_words(words) });

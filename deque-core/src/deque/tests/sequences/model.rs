@@ -205,6 +205,11 @@ impl<'a, T: Sample, S: Storage<T>> Side<'a, T, S> {
         }
     }
 
+    pub(super) fn pop_oldest(&mut self) {
+        let popped = self.worker().pop_oldest().map(|element| element.number());
+        assert_eq!(popped, self.model.pop_front().map(|(number, _)| number));
+    }
+
     /// Whether a thief may be unable to steal although there are elements.
     fn may_retry(&self, outside: &Outside<'_, T>) -> bool {
         outside.has_refused && self.deque.order() == Order::Lifo
