@@ -3,7 +3,7 @@
 use core::cell::Cell;
 
 use super::{Found, Steal, WorkerThread};
-use crate::{platform::Platform, queue::JobQueue as _, retries::Retries};
+use crate::{job::JobRef, platform::Platform, queue::JobQueue as _, retries::Retries};
 
 #[cfg(all(test, not(loom)))]
 mod tests;
@@ -22,8 +22,9 @@ const JOBS_BETWEEN_LOOKS: u8 = 64;
 ///
 /// A worker takes a fair look after every 64 jobs that it begins at top level, below no other job,
 /// and after every 64 urgent ones. It then looks at the sources of the list [`FairSource::ALL`],
-/// beginning with another one each time. So among 260 jobs that a worker begins at top level, there
-/// is one from each source that is not empty at its look. Urgent jobs come first at all other
+/// beginning with another one each time. So among 325 jobs that a worker begins at top level, there
+/// is one from each source that is not empty at its look. From its own deque it takes the oldest
+/// one there: without other workers, no thread else would. Urgent jobs come first at all other
 /// times.
 ///
 /// In the wait of a job only urgent jobs are counted. The wait ends, as a rule, when the worker has
@@ -40,14 +41,21 @@ pub(crate) struct FairLooks {
 /// A source that comes first at some fair looks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum FairSource {
-    Local,
+    Own,
+    Inbox,
     Others,
     Injector,
     Background,
 }
 
 impl FairSource {
-    const ALL: [Self; 4] = [Self::Background, Self::Injector, Self::Others, Self::Local];
+    const ALL: [Self; 5] = [
+        Self::Background,
+        Self::Injector,
+        Self::Others,
+        Self::Inbox,
+        Self::Own,
+    ];
 }
 
 impl FairLooks {
@@ -98,7 +106,9 @@ impl<P: Platform> WorkerThread<P> {
     /// due. Returns whether there was one.
     #[cold]
     pub(crate) fn run_before_own(&self, is_look_due: bool) -> bool {
-        let fair = is_look_due.then(|| self.take_fairly()).flatten();
+        let fair = is_look_due
+            .then(|| self.take_fairly(Self::take_oldest_job))
+            .flatten();
         self.run_one(fair.or_else(|| self.take_urgent()))
     }
 
@@ -115,7 +125,7 @@ impl<P: Platform> WorkerThread<P> {
     #[cold]
     fn take_urgent_cold(&self) -> Option<Found> {
         if FairLooks::count(&self.fair_looks().urgent)
-            && let Some(found) = self.take_fairly()
+            && let Some(found) = self.take_fairly(Self::take_deque_job)
         {
             return Some(found);
         }
@@ -129,15 +139,16 @@ impl<P: Platform> WorkerThread<P> {
         }
     }
 
-    /// Takes a job from the first source that has one, in the order of a fair look. May overlook
-    /// one that another thread is about to push or to take.
+    /// Takes a job from the first source that has one, in the order of a fair look, and by `own`
+    /// from this worker's deque. May overlook one that another thread is about to push or to take.
     #[cold]
-    fn take_fairly(&self) -> Option<Found> {
+    fn take_fairly(&self, own: impl Fn(&Self) -> Option<JobRef>) -> Option<Found> {
         self.fair_looks().begin().find_map(|source| match source {
             FairSource::Background => self.take_background().success(),
             FairSource::Injector => self.take_injected().success(),
             FairSource::Others => self.steal().success(),
-            FairSource::Local => self.take_local_job().map(Found::own),
+            FairSource::Inbox => self.take_inbox_job().map(Found::own),
+            FairSource::Own => own(self).map(Found::own),
         })
     }
 }

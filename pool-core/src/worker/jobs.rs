@@ -111,6 +111,17 @@ impl<P: Platform> WorkerThread<P> {
         popped
     }
 
+    /// Takes the oldest job of this worker's deque. No frame of this thread may wait for a newer
+    /// one: the worker is below no other job.
+    #[cold]
+    pub(crate) fn take_oldest_job(&self) -> Option<JobRef> {
+        debug_assert!(self.may_post(), "the deque is not this thread's");
+        let popped = self.own.pop_oldest()?;
+        // SAFETY: 1. as in `take_deque_job`.
+        unsafe { popped.popped_by_owner() };
+        Some(popped)
+    }
+
     #[cold]
     pub(crate) fn take_inbox_job(&self) -> Option<JobRef> {
         let mut retries = Retries::new();

@@ -166,6 +166,36 @@ fn a_future_that_wakes_itself_lets_others_go_on() {
     asking.join().unwrap();
 }
 
+/// The only worker has all of them on its deque, the older one below.
+#[test]
+fn futures_that_wake_each_other_let_an_older_one_go_on() {
+    let pool = pool(1);
+    let is_over = Arc::new(AtomicUsize::new(0));
+    let game = pool.spawn_future(async move {
+        let ends = is_over.clone();
+        let older = pool_std::spawn_future(async move { ends.store(1, Relaxed) });
+        let turns: [Event; 2] = Default::default();
+        turns[0].happen();
+        let players = [0, 1].map(|player| {
+            let (turns, is_over) = (turns.clone(), is_over.clone());
+            pool_std::spawn_future(async move {
+                while is_over.load(Relaxed) == 0 {
+                    turns[player].wait().await;
+                    turns[player].0.lock().unwrap().0 = false;
+                    turns[1 - player].happen();
+                }
+            })
+        });
+        older.await.unwrap();
+        for player in players {
+            player.await.unwrap();
+        }
+    });
+    let (sender, receiver) = mpsc::channel();
+    thread::spawn(move || sender.send(game.join().is_ok()).unwrap());
+    assert_eq!(receiver.recv_timeout(Duration::from_secs(20)), Ok(true));
+}
+
 #[test]
 fn a_panic_is_an_error_and_the_future_is_dropped() {
     let pool = pool(2);
