@@ -66,7 +66,8 @@ macro_rules! configuration {
                 self.map(ThreadPoolBuilder::breadth_first)
             }
 
-            /// Sets what each thread calls before its first job: [`ThreadPoolBuilder::start_handler`].
+            /// Sets what each thread calls before its first job:
+            /// [`ThreadPoolBuilder::start_handler`].
             pub fn start_handler<H>(self, start_handler: H) -> Configuration
             where
                 H: Fn(usize) + Send + Sync + 'static,
@@ -74,7 +75,8 @@ macro_rules! configuration {
                 self.map(|builder| builder.start_handler(start_handler))
             }
 
-            /// Sets what each thread calls after its last job: [`ThreadPoolBuilder::exit_handler`].
+            /// Sets what each thread calls after its last job:
+            /// [`ThreadPoolBuilder::exit_handler`].
             pub fn exit_handler<H>(self, exit_handler: H) -> Configuration
             where
                 H: Fn(usize) + Send + Sync + 'static,

@@ -331,8 +331,8 @@ impl<H: Handle> Worker<H> {
         // Ordering: Relaxed, only the owner writes it.
         let bottom = deque.bottom.load(Ordering::Relaxed);
         loop {
-            // Ordering: Relaxed, the compare-exchange confirms it. No fence: what is taken by moving
-            // `top`, as thieves do, does not lower `bottom`, which the owner knows.
+            // Ordering: Relaxed, the compare-exchange confirms it. No fence: an owner that moves
+            // `top`, as thieves do, does not lower `bottom`, and knows where that is.
             let top = deque.top.load(Ordering::Relaxed);
             let oldest = top.position();
             if oldest.distance_to(bottom) <= 0 {

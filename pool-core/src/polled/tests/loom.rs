@@ -30,8 +30,8 @@ struct Task<const EVENTS: usize> {
     /// How many references are in the queue.
     queued: Mutex<u32>,
     is_queued: Condvar,
-    /// Whether the result is there. Relaxed: the state orders it before what the owner of the handle
-    /// is told, or sees itself.
+    /// Whether the result is there. Relaxed: the state orders it before what the owner of the
+    /// handle is told, or sees itself.
     has_result: AtomicBool,
     /// What that owner has left: whether to tell it. Whether it was told.
     owner: UnsafeCell<bool>,
