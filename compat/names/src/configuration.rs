@@ -61,7 +61,8 @@ macro_rules! configuration {
                 self.map(|builder| builder.stack_size(stack_size))
             }
 
-            /// Makes workers take their own jobs oldest first: [`ThreadPoolBuilder::breadth_first`].
+            /// Makes workers take their own jobs oldest first:
+            /// [`ThreadPoolBuilder::breadth_first`].
             pub fn breadth_first(self) -> Self {
                 self.map(ThreadPoolBuilder::breadth_first)
             }
