@@ -142,7 +142,7 @@ impl<P: Platform> WorkerThread<P> {
     /// Takes a job from the first source that has one, in the order of a fair look, and by `own`
     /// from this worker's deque. May overlook one that another thread is about to push or to take.
     #[cold]
-    fn take_fairly(&self, own: impl Fn(&Self) -> Option<JobRef>) -> Option<Found> {
+    fn take_fairly(&self, own: fn(&Self) -> Option<JobRef>) -> Option<Found> {
         self.fair_looks().begin().find_map(|source| match source {
             FairSource::Background => self.take_background().success(),
             FairSource::Injector => self.take_injected().success(),
