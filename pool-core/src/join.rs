@@ -190,9 +190,9 @@ impl<P: Platform> WorkerThread<P> {
         }
         let wanted = core::ptr::from_ref(job).cast();
         no_unwind(|| {
-            // Jobs for this worker alone are left to the wait, which may be isolated.
+            // Other jobs for this worker alone are left to the wait, which may be isolated.
             while !latch.probe() {
-                match self.take_deque_job() {
+                match self.take_own_in_turn().or_else(|| self.take_deque_job()) {
                     Some(job) if job.refers_to(wanted) => return true,
                     // SAFETY: 1. the queue gave it to us alone.
                     Some(job) => unsafe { self.run(job) },

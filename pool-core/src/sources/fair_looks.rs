@@ -3,7 +3,9 @@
 use core::cell::Cell;
 
 use super::{Found, Steal, WorkerThread};
-use crate::{job::JobRef, platform::Platform, queue::JobQueue as _, retries::Retries};
+use crate::{
+    isolation::Isolation, job::JobRef, platform::Platform, queue::JobQueue as _, retries::Retries,
+};
 
 #[cfg(all(test, not(loom)))]
 mod tests;
@@ -22,18 +24,30 @@ const JOBS_BETWEEN_LOOKS: u8 = 64;
 ///
 /// A worker takes a fair look after every 64 jobs that it begins at top level, below no other job,
 /// and after every 64 urgent ones. It then looks at the sources of the list [`FairSource::ALL`],
-/// beginning with another one each time. So among 325 jobs that a worker begins at top level, there
-/// is one from each source that is not empty at its look. From its own deque it takes the oldest
-/// one there: without other workers, no thread else would. Urgent jobs come first at all other
+/// beginning with another one each time. So among 260 jobs that a worker begins at top level, there
+/// is one from each source that is not empty at its look. Urgent jobs come first at all other
 /// times.
 ///
 /// In the wait of a job only urgent jobs are counted. The wait ends, as a rule, when the worker has
 /// run its own jobs, and a foreign one that came between them would delay it.
+///
+/// # The worker's own queues
+///
+/// Jobs that are pushed above a job of the deque, without end, would keep that one waiting for good
+/// if no other worker steals it, and those of the inbox. Two futures that wake each other do so. So
+/// the worker takes each 128th of its own jobs from the other end of the deque, and as many from
+/// the inbox before the deque is empty, in waits too. In the wait of a job it leaves alone what was
+/// on the deque before the job: that may wait in turn, on top of this wait, and so on without end.
 #[derive(Debug)]
 pub(crate) struct FairLooks {
-    /// The number of jobs at top level, and of urgent ones, that are left until the next look.
+    /// The number of jobs at top level, of urgent ones, and of the worker's own ones, that are left
+    /// until the next look.
     jobs: Cell<u8>,
     urgent: Cell<u8>,
+    own: Cell<u8>,
+    /// Whether the inbox comes first at the next look at the worker's own queues, or the oldest job
+    /// of its deque.
+    inbox_is_next: Cell<bool>,
     /// The number in [`FairSource::ALL`] of the source that comes first at the next look.
     next: Cell<u8>,
 }
@@ -41,21 +55,14 @@ pub(crate) struct FairLooks {
 /// A source that comes first at some fair looks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum FairSource {
-    Own,
-    Inbox,
+    Local,
     Others,
     Injector,
     Background,
 }
 
 impl FairSource {
-    const ALL: [Self; 5] = [
-        Self::Background,
-        Self::Injector,
-        Self::Others,
-        Self::Inbox,
-        Self::Own,
-    ];
+    const ALL: [Self; 4] = [Self::Background, Self::Injector, Self::Others, Self::Local];
 }
 
 impl FairLooks {
@@ -64,6 +71,8 @@ impl FairLooks {
         Self {
             jobs: Cell::new(JOBS_BETWEEN_LOOKS),
             urgent: Cell::new(JOBS_BETWEEN_LOOKS),
+            own: Cell::new(JOBS_BETWEEN_LOOKS),
+            inbox_is_next: Cell::new(true),
             next: Cell::new(0),
         }
     }
@@ -106,9 +115,7 @@ impl<P: Platform> WorkerThread<P> {
     /// due. Returns whether there was one.
     #[cold]
     pub(crate) fn run_before_own(&self, is_look_due: bool) -> bool {
-        let fair = is_look_due
-            .then(|| self.take_fairly(Self::take_oldest_job))
-            .flatten();
+        let fair = is_look_due.then(|| self.take_fairly()).flatten();
         self.run_one(fair.or_else(|| self.take_urgent()))
     }
 
@@ -125,7 +132,7 @@ impl<P: Platform> WorkerThread<P> {
     #[cold]
     fn take_urgent_cold(&self) -> Option<Found> {
         if FairLooks::count(&self.fair_looks().urgent)
-            && let Some(found) = self.take_fairly(Self::take_deque_job)
+            && let Some(found) = self.take_fairly()
         {
             return Some(found);
         }
@@ -139,16 +146,39 @@ impl<P: Platform> WorkerThread<P> {
         }
     }
 
-    /// Takes a job from the first source that has one, in the order of a fair look, and by `own`
-    /// from this worker's deque. May overlook one that another thread is about to push or to take.
+    /// Takes a job of this worker's own that is not the newest one, if it is the turn of such a job.
+    #[inline]
+    pub(crate) fn take_own_in_turn(&self) -> Option<JobRef> {
+        if FairLooks::count(&self.fair_looks().own) {
+            self.take_own_in_turn_cold()
+        } else {
+            None
+        }
+    }
+
     #[cold]
-    fn take_fairly(&self, own: fn(&Self) -> Option<JobRef>) -> Option<Found> {
+    fn take_own_in_turn_cold(&self) -> Option<JobRef> {
+        // Otherwise it may not run what it finds there.
+        if !self.may_post() || self.isolation() != Isolation::Anything {
+            return None;
+        }
+        let inbox_is_next = &self.fair_looks().inbox_is_next;
+        if inbox_is_next.replace(!inbox_is_next.get()) {
+            self.take_inbox_job()
+        } else {
+            self.take_oldest_job()
+        }
+    }
+
+    /// Takes a job from the first source that has one, in the order of a fair look. May overlook
+    /// one that another thread is about to push or to take.
+    #[cold]
+    fn take_fairly(&self) -> Option<Found> {
         self.fair_looks().begin().find_map(|source| match source {
             FairSource::Background => self.take_background().success(),
             FairSource::Injector => self.take_injected().success(),
             FairSource::Others => self.steal().success(),
-            FairSource::Inbox => self.take_inbox_job().map(Found::own),
-            FairSource::Own => own(self).map(Found::own),
+            FairSource::Local => self.take_local_job().map(Found::own),
         })
     }
 }

@@ -85,11 +85,15 @@ impl<P: Platform> WorkerThread<P> {
         !self.own.is_empty()
     }
 
-    /// Takes the newest job of this worker's deque, or else a job for this worker alone. It must be
-    /// run before anything returns to a join further up the stack.
+    /// Takes the newest job of this worker's deque, or else a job for this worker alone; from time
+    /// to time [another one](Self::take_own_in_turn). It must be run before anything returns to a
+    /// join further up the stack.
     #[inline]
     pub(crate) fn take_local_job(&self) -> Option<JobRef> {
-        self.take_deque_job().or_else(|| self.take_inbox_job())
+        let in_turn = self.take_own_in_turn();
+        in_turn
+            .or_else(|| self.take_deque_job())
+            .or_else(|| self.take_inbox_job())
     }
 
     /// Takes the newest job of this worker's deque.
@@ -111,11 +115,14 @@ impl<P: Platform> WorkerThread<P> {
         popped
     }
 
-    /// Takes the oldest job of this worker's deque. No frame of this thread may wait for a newer
-    /// one: the worker is below no other job.
-    #[cold]
+    /// Takes the oldest job of this worker's deque, if it was pushed since the innermost job has
+    /// begun. It must be run as that of [`take_local_job`](Self::take_local_job).
     pub(crate) fn take_oldest_job(&self) -> Option<JobRef> {
-        debug_assert!(self.may_post(), "the deque is not this thread's");
+        // Thieves may take it meanwhile, and then the next one is newer.
+        let oldest = self.own.deque().oldest()?;
+        if self.is_running_job() && !oldest.is_at_or_after(self.begin.get()) {
+            return None;
+        }
         let popped = self.own.pop_oldest()?;
         // SAFETY: 1. as in `take_deque_job`.
         unsafe { popped.popped_by_owner() };

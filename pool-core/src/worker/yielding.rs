@@ -39,7 +39,7 @@ impl<P: Platform> WorkerThread<P> {
     pub fn help_local(&self, awaited: *const (), run: impl FnOnce()) -> bool {
         let isolation = self.isolation();
         let newest = match isolation {
-            Isolation::Anything => self.take_deque_job(),
+            Isolation::Anything => self.take_own_in_turn().or_else(|| self.take_deque_job()),
             _ => self.take_job_from(self.begin.get()),
         };
         match (newest, isolation) {

@@ -19,8 +19,8 @@ use crate::{
 ///
 /// A worker queues the job on its own deque, and runs the newest job of the deque first;
 /// [`spawn_fifo`] keeps the order. A pool that is dropped runs what was spawned before it ends.
-/// Of the jobs that a worker begins between two others, one in a few hundred is the oldest of its
-/// deque. So jobs that each spawn the next one without end leave none waiting for good.
+/// Each 128th job that the worker takes from its deque is the oldest one. So jobs that each spawn
+/// the next one without end leave none waiting for good.
 ///
 /// A panic goes to the pool's [handler](crate::ThreadPoolBuilder::panic_handler); without a handler
 /// it aborts the process.

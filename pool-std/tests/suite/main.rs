@@ -35,6 +35,7 @@ mod lazy;
 #[cfg(all(feature = "live", unix, not(miri)))]
 mod live;
 mod metrics;
+mod own_turns;
 #[cfg(all(feature = "pinning", target_os = "linux", not(miri)))]
 mod pinning;
 mod pool;

@@ -20,7 +20,7 @@ type Node = <<Test as Platform>::Queue as JobQueue>::Node;
 type Put = fn(&WorkerThread<Test>, NonNull<Node>, JobRef);
 
 /// The most jobs that a worker begins before each source has come first at a fair look.
-const PROMISED: usize = 325;
+const PROMISED: usize = 260;
 
 /// A job that is run as often as it puts itself into a queue.
 #[repr(C)]
@@ -144,9 +144,8 @@ fn jobs_that_spawn_each_other_leave_looks_to_all_other_sources() {
 
 #[test]
 fn urgent_jobs_leave_looks_to_all_other_sources() {
-    let others: [(_, Put); 5] = [
-        ("own", put_own),
-        ("inbox", put_inbox),
+    let others: [(_, Put); 4] = [
+        ("local", put_own),
         ("others", put_own),
         ("injector", put_normal),
         ("background", put_background),
@@ -193,12 +192,14 @@ fn urgent_jobs_do_not_keep_a_wait_from_its_end() {
 }
 
 #[test]
-fn each_source_comes_first_in_its_turn() {
-    const COUNT: usize = FairSource::ALL.len();
+fn each_source_comes_first_at_one_of_four_looks() {
     let looks = FairLooks::new();
-    let firsts: Vec<_> = (0..COUNT).map(|_| looks.begin().next().unwrap()).collect();
+    let firsts: Vec<_> = (0..4).map(|_| looks.begin().next().unwrap()).collect();
     assert_eq!(firsts, FairSource::ALL);
-    for _ in 0..COUNT {
-        assert_eq!(looks.begin().count(), COUNT);
+    for _ in 0..4 {
+        assert_eq!(
+            looks.begin().collect::<Vec<_>>().len(),
+            FairSource::ALL.len()
+        );
     }
 }

@@ -1,0 +1,157 @@
+//! Jobs that each spawn the next one, on the only worker of a pool, until a job has run that was
+//! there before: also while the worker waits.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed},
+        mpsc,
+    },
+    thread,
+    time::Duration,
+};
+
+use pool_std::{Scope, ThreadPool, ThreadPoolBuilder, block_on, spawn, spawn_handle};
+
+/// Says when the flood ends. If it does not, it ends by itself, so that a test that fails ends.
+#[derive(Clone, Default)]
+struct Flood {
+    is_over: Arc<AtomicBool>,
+    jobs: Arc<AtomicUsize>,
+}
+
+impl Flood {
+    const MOST: usize = 100_000;
+
+    fn end(&self) {
+        self.is_over.store(true, Relaxed);
+    }
+
+    /// Counts a job. Returns whether there is a next one.
+    fn goes_on(&self) -> bool {
+        !self.is_over.load(Relaxed) && self.jobs.fetch_add(1, Relaxed) < Self::MOST
+    }
+
+    fn spawn(self) {
+        if self.goes_on() {
+            spawn(|| self.spawn());
+        }
+    }
+
+    fn spawn_in<'scope>(&'scope self, scope: &Scope<'scope>) {
+        if self.goes_on() {
+            scope.spawn(|scope| self.spawn_in(scope));
+        }
+    }
+}
+
+fn pool() -> ThreadPool {
+    ThreadPoolBuilder::new().num_threads(1).build().unwrap()
+}
+
+/// Runs a job that floods its worker, and checks that something has ended the flood.
+fn ends(job: impl FnOnce(&Flood) + Send + 'static) {
+    let (flood, pool) = (Flood::default(), pool());
+    let (sender, receiver) = mpsc::channel();
+    thread::spawn({
+        let flood = flood.clone();
+        move || {
+            pool.install(|| job(&flood));
+            sender.send(()).unwrap();
+        }
+    });
+    let ended = receiver.recv_timeout(Duration::from_secs(60));
+    assert_eq!(ended, Ok(()), "after {:?} jobs", flood.jobs);
+    assert!(
+        flood.jobs.load(Relaxed) < Flood::MOST,
+        "no job has ended the flood"
+    );
+}
+
+#[test]
+fn the_join_of_a_handle_reaches_an_older_job() {
+    ends(|flood| {
+        let older = flood.clone();
+        let older = spawn_handle(move || older.end());
+        flood.clone().spawn();
+        older.join().unwrap();
+    });
+}
+
+#[test]
+fn a_wait_for_a_limited_time_reaches_an_older_job() {
+    ends(|flood| {
+        let older = flood.clone();
+        let mut older = spawn_handle(move || older.end());
+        flood.clone().spawn();
+        while !older.wait_timeout(Duration::from_millis(1)) {}
+    });
+}
+
+#[test]
+fn a_wait_for_a_future_reaches_an_older_job() {
+    ends(|flood| {
+        let older = flood.clone();
+        let older = spawn_handle(move || older.end());
+        flood.clone().spawn();
+        block_on(older).unwrap();
+    });
+}
+
+#[test]
+fn a_scope_reaches_an_older_job() {
+    ends(|flood| {
+        pool_std::scope(|scope| {
+            scope.spawn(|_| flood.end());
+            flood.spawn_in(scope);
+        });
+    });
+}
+
+/// The flood is above the second half, which no other worker takes.
+#[test]
+fn a_join_reaches_its_second_half() {
+    ends(|flood| {
+        pool_std::join(|| flood.clone().spawn(), || flood.end());
+    });
+}
+
+#[test]
+fn a_worker_that_yields_reaches_an_older_job() {
+    for give_way in [pool_std::yield_now, pool_std::yield_local] {
+        ends(move |flood| {
+            let older = flood.clone();
+            spawn(move || older.end());
+            flood.clone().spawn();
+            while flood.goes_on() {
+                give_way();
+            }
+        });
+    }
+}
+
+#[test]
+fn a_wait_reaches_a_broadcast() {
+    ends(|flood| {
+        let broadcast = flood.clone();
+        pool_std::spawn_broadcast(move |_| broadcast.end());
+        flood.clone().spawn();
+        while flood.goes_on() {
+            pool_std::yield_local();
+        }
+    });
+}
+
+/// Such a job may wait in turn, and take a still older one, until the stack ends.
+#[test]
+fn a_wait_takes_no_job_that_is_older_than_its_own() {
+    let has_run = AtomicBool::new(false);
+    pool().scope(|scope| {
+        scope.spawn(|_| has_run.store(true, Relaxed));
+        scope.spawn(|_| {
+            pool_std::scope(|inner| (0..10_000).for_each(|_| inner.spawn(|_| ())));
+            assert!(!has_run.load(Relaxed));
+        });
+    });
+    assert!(has_run.load(Relaxed));
+}
