@@ -38,6 +38,7 @@ const JOBS_BETWEEN_LOOKS: u8 = 64;
 /// the worker takes each 128th of its own jobs from the other end of the deque, and as many from
 /// the inbox before the deque is empty, in waits too. In the wait of a job it leaves alone what was
 /// on the deque before the job: that may wait in turn, on top of this wait, and so on without end.
+/// An [isolated](crate::isolation) wait, which may run few of these, has no such turns.
 #[derive(Debug)]
 pub(crate) struct FairLooks {
     /// The number of jobs at top level, of urgent ones, and of the worker's own ones, that are left
