@@ -66,8 +66,10 @@ pub trait Parker {
     /// A thread that wakes a worker calls this on the worker's parker right after
     /// [`unpark`](Self::unpark), so that the worker can tell how long there was no work from how
     /// long its own wake-up took. So it must not block, and must be safe to call in the interrupt
-    /// handlers that wake workers. If the clock of that thread is not the worker's, the worker does
-    /// more or fewer rounds, and nothing else goes wrong.
+    /// handlers that wake workers. A thread outside that has waited for a job calls it on the first
+    /// worker's parker, see [`LendSeats::caller_resumed`](crate::LendSeats::caller_resumed). If the
+    /// clock of that thread is not the worker's, the worker does more or fewer rounds, and nothing
+    /// else goes wrong.
     fn now(&self) -> Option<u64> {
         None
     }

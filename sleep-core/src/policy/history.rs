@@ -177,17 +177,26 @@ impl WakeTime {
         }
     }
 
-    /// Returns the later one of this time and another one, which is not older than two seconds
-    /// where a word has 32 bits.
-    pub(super) fn later(&self, other: u64) -> u64 {
+    /// Returns the later one of this time and another one, which is of the worker's own clock.
+    ///
+    /// If this time looks like the later one, the clock tells whether it is. A word of 32 bits
+    /// cannot tell a time that was noted long ago, or never, from one in the next two seconds. And
+    /// this time may be of another worker's clock.
+    pub(super) fn later(&self, other: u64, parker: &impl Parker) -> u64 {
         // Ordering: Relaxed, as above.
         let since = self
             .nanoseconds
             .load(Ordering::Relaxed)
             .wrapping_sub(other as usize);
-        match usize::try_from(since.cast_signed()) {
-            Ok(since) => other + since as u64,
-            Err(_) => other,
+        if since == 0 || since.cast_signed() < 0 {
+            return other;
+        }
+        let passed = parker.now().map_or(0, |now| now.saturating_sub(other));
+        let since = since as u64;
+        if since <= passed {
+            other + since
+        } else {
+            other
         }
     }
 

@@ -62,9 +62,9 @@ impl<T: Copy> Search<T> {
 
     /// Moves the beginning of the time without work to this moment, if that is later.
     #[inline]
-    pub(crate) fn begins_after(&mut self, moment: &WakeTime) {
+    pub(crate) fn begins_after(&mut self, moment: &WakeTime, parker: &impl Parker) {
         if let Some(began) = &mut self.began {
-            *began = moment.later(*began);
+            *began = moment.later(*began, parker);
         }
     }
 

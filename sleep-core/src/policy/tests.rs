@@ -350,6 +350,35 @@ fn rounds_end_when_their_time_is_over() {
     assert!(relaxes(&mut search, &without_limit, &history, &clock));
 }
 
+/// Reproduces a bug: for half of all times, one that was never noted looked later. So rounds began
+/// in the future, and had no limit. Where a word has 32 bits, that was so for two seconds of every
+/// four.
+#[test]
+fn rounds_end_in_time_although_no_caller_has_ever_waited() {
+    let (history, clock, never) = (best(), Clock::new(), WakeTime::new());
+    let half_of_all_times = 1_u64 << (usize::BITS - 1);
+    clock.0.as_ref().unwrap().set(half_of_all_times + 1_000);
+    let mut search = Search::new(Purpose::Job, true);
+    for _ in 0..3 {
+        search.begins_after(&never, &clock);
+        assert!(relaxes(&mut search, &ADAPTIVE, &history, &clock));
+        clock.advance(10);
+    }
+    search.begins_after(&never, &clock);
+    assert!(!relaxes(&mut search, &ADAPTIVE, &history, &clock));
+    // The time of a caller that has run again in between counts.
+    let resumed = WakeTime::new();
+    resumed.note(&clock);
+    let began = clock.now().unwrap() - 10;
+    assert_eq!(resumed.later(began, &clock), began + 10);
+    // That of a clock which is ahead does not.
+    clock.advance(1);
+    let ahead = WakeTime::new();
+    ahead.note(&clock);
+    let behind = Clock(Some(Cell::new(began + 10)));
+    assert_eq!(ahead.later(began, &behind), began);
+}
+
 /// Workers that share a processor run in turns: a search that lasts long because the others run
 /// costs them nothing.
 #[test]

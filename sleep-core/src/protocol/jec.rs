@@ -200,7 +200,7 @@ impl<S: Slots, I: AsRef<IdlePolicy>> SleepProtocol for Jec<S, I> {
         let slot = &self.slots()[idle.worker.get()];
         slot.state().search().go_on(idle.worker);
         let policy = self.policy.as_ref();
-        idle.search.begins_after(&self.resumed);
+        idle.search.begins_after(&self.resumed, slot.parker());
         match idle.search.next_step(policy, slot.history(), slot.parker()) {
             Step::Relax => policy.relax().relax(slot.parker()),
             Step::GetSleepy => {
@@ -306,7 +306,7 @@ impl<S: Slots, I: AsRef<IdlePolicy>> Jec<S, I> {
         if has_slept {
             let (policy, slot) = (self.policy.as_ref(), &self.slots()[worker]);
             self.note_awake_after_sleep(idle.worker);
-            idle.search.begins_after(&self.resumed);
+            idle.search.begins_after(&self.resumed, slot.parker());
             idle.search
                 .has_slept(policy, slot.history(), slot.wake_time(), slot.parker());
         } else {
