@@ -251,6 +251,7 @@ impl<'p, D: Domain> Active<'_, 'p, D> {
     }
 
     /// Advances, if this thread leads and all other threads have confirmed. Returns whether it did.
+    /// If so, this was an [update](Self::update), too: the thread must hold no references.
     pub fn leader_update(&mut self) -> bool {
         let thread = &mut *self.thread;
         let advanced = thread.leads && self.registration.progress.try_advance();

@@ -148,7 +148,9 @@ impl<'p, D: Domain> ManagedThread<'p, D> {
 }
 
 impl<'p, D: Domain> Active<'_, 'p, D> {
-    /// Stops all other managed threads. This thread stays active. See [`ManagedThread::block`].
+    /// Stops all other managed threads, and counts as an [update](Active::update): the thread must
+    /// hold no references. While another thread blocks, this one waits, and progress passes it by.
+    /// It is active when this returns. See [`ManagedThread::block`].
     ///
     /// # Panics
     /// Panics if the [`AsymmetricFence`] has no heavy fence any more.

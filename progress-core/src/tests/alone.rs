@@ -172,6 +172,20 @@ fn blocking_passes_readers_by() {
     drop(blocked);
 }
 
+/// Checks that what the leader held before an advance may be freed after the next ones, although it
+/// has not called `update` again.
+#[test]
+fn an_advance_of_the_leader_counts_as_an_update() {
+    let progress = progress(1);
+    let mut thread = progress.register().unwrap();
+    let mut active = thread.activate();
+    assert!(!active.update(), "it leads");
+    let moment = active.later();
+    let advances = (0..9).take_while(|_| !progress.has_reached(moment) && active.leader_update());
+    assert!((2..9).contains(&advances.count()), "{progress:?}");
+    assert!(progress.has_reached(moment));
+}
+
 #[test]
 fn the_end_of_a_delay_makes_progress_for_a_thread_that_waits() {
     let progress = progress(1);

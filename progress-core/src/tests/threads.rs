@@ -293,6 +293,32 @@ fn blocking_stops_all_others() {
     });
 }
 
+/// Checks that progress passes by an active thread that waits to block the others.
+#[test]
+fn blocking_beside_another_blocker_counts_as_an_update() {
+    let progress = progress(2);
+    let mut one = progress.register().unwrap();
+    let mut active = one.activate();
+    let moment = progress.later();
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut other = progress.register().unwrap();
+            let _blocked = other.block();
+            assert!(progress.has_reached(moment), "the guard delays nothing");
+        });
+        while !progress.state().is_blocked() {
+            assert!(!progress.has_reached(moment));
+            thread::yield_now();
+        }
+        drop(active.block());
+    });
+    let moment = progress.later();
+    assert!(
+        !(0..9).any(|_| progress.has_reached(moment)),
+        "it is active"
+    );
+}
+
 #[test]
 fn two_threads_block_in_turn() {
     let progress = progress(2);
