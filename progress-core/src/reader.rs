@@ -29,8 +29,11 @@ impl<D: Domain> Progress<D> {
 /// [`Progress::register_reader`].
 ///
 /// Unlike a [`ManagedThread`](crate::ManagedThread), and like [`Progress::delay`], a reader neither
-/// waits for a thread that [blocks](crate::ManagedThread::block) nor makes it wait, never leads,
-/// and may move from thread to thread. Unlike a delay it occupies a participant.
+/// waits for a thread that [blocks](crate::ManagedThread::block) nor makes it wait, and may move
+/// from thread to thread. Unlike a delay it occupies a participant.
+///
+/// As the end of any guard may, that of a [`Reading`] makes the progress that others wait for: it
+/// unparks threads and runs [wake-ups](Progress::wakeup), but no other operations.
 ///
 /// # Examples
 /// ```
@@ -57,7 +60,7 @@ pub struct Reader<'p, D: Domain> {
 
 impl<'p, D: Domain> Reader<'p, D> {
     /// Delays progress until the guard is dropped, which should be soon. Costs two stores to a
-    /// cache line of its own, two light fences, and two loads of a cache line that is seldom
+    /// cache line of its own, two light fences, and three loads of a cache line that is seldom
     /// written.
     #[inline]
     pub fn delay(&mut self) -> Reading<'_, 'p, D> {

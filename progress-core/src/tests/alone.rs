@@ -204,6 +204,25 @@ fn the_end_of_a_delay_makes_progress_for_a_thread_that_waits() {
 }
 
 #[test]
+fn the_end_of_a_reader_makes_progress_for_a_thread_that_waits() {
+    let progress = progress(2);
+    let thread = progress.register().unwrap();
+    let mut reader = progress.register_reader().unwrap();
+    let (woken, scheduled) = (StdArc::new(Tally::new(0)), StdArc::new(Tally::new(0)));
+    let reading = reader.delay();
+    thread.wakeup(progress.later());
+    progress.wakeup(progress.later(), counting(&woken));
+    progress.schedule(counting(&scheduled));
+    assert_eq!(woken.load(SeqCst), 0, "{progress:?}");
+    drop(reading);
+    assert_eq!(woken.load(SeqCst), 1, "{progress:?}");
+    assert_eq!(scheduled.load(SeqCst), 0, "the reader may hold locks");
+    // The parker has its token: this does not block.
+    thread.participant().parker().park();
+    assert_eq!(progress.run_reached(), 1);
+}
+
+#[test]
 fn leadership_is_handed_back_by_one_who_waits() {
     let progress = progress(2);
     let (mut one, mut other) = (progress.register().unwrap(), progress.register().unwrap());
