@@ -124,7 +124,7 @@ impl Progress {
     /// 1. `value` came from [`Box::into_raw`] and is given here once.
     /// 2. A thread that takes a guard after this call does not find it.
     pub unsafe fn retire<T: Send + 'static>(&self, value: *mut Reclaimable<T>) {
-        // SAFETY: 1. and 2. are forwarded to our caller.
+        // SAFETY: 1. and 2. are forwarded to our caller. 3. It is scheduled.
         self.schedule(unsafe { Reclaimable::into_operation(value) });
     }
 

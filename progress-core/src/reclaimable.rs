@@ -77,6 +77,8 @@ impl<T> Reclaimable<T> {
     ///
     /// # Safety
     /// 1. and 2. as for [`ManagedThread::retire`], for the call that schedules the operation.
+    /// 3. No call of [`Progress::wakeup`] gets the operation. It runs it at a moment that may have
+    ///    been requested while the value was in reach.
     pub unsafe fn into_operation(value: *mut Self) -> impl IntoOperation
     where
         T: Send + 'static,

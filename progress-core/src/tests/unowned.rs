@@ -132,6 +132,21 @@ fn wake_ups_come_once_and_in_time() {
     assert!(!progress.state().has_wakeups());
 }
 
+/// Checks what obligation 3 of `Reclaimable::into_operation` is about.
+#[test]
+fn a_wake_up_at_an_earlier_moment_waits_for_no_guard() {
+    let progress = progress(1);
+    let tally = StdArc::new(Tally::new(0));
+    let moment = progress.later();
+    while !progress.has_reached(moment) {}
+    let delay = progress.delay();
+    progress.wakeup(moment, counting(&tally));
+    assert_eq!(tally.load(SeqCst), 1);
+    progress.schedule(counting(&tally));
+    assert_eq!(tally.load(SeqCst), 1, "this one waits");
+    drop(delay);
+}
+
 /// Checks that a managed thread is unparked at each of the values that it requested.
 #[test]
 fn a_managed_thread_is_woken_for_each_value() {
