@@ -122,7 +122,8 @@ impl Progress {
     ///
     /// # Safety
     /// 1. `value` came from [`Box::into_raw`] and is given here once.
-    /// 2. A thread that takes a guard after this call does not find it.
+    /// 2. A thread that takes a guard when this call has begun does not find it: the call may drop
+    ///    it.
     pub unsafe fn retire<T: Send + 'static>(&self, value: *mut Reclaimable<T>) {
         // SAFETY: 1. and 2. are forwarded to our caller. 3. It is scheduled.
         self.schedule(unsafe { Reclaimable::into_operation(value) });
