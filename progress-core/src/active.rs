@@ -90,6 +90,9 @@ impl<'p, D: Domain> ManagedThread<'p, D> {
     /// [`activate`](Self::activate) costs.
     ///
     /// Waits if another thread blocks, unless a guard lives already.
+    ///
+    /// # Panics
+    /// Panics if so many guards were forgotten that a word does not count them.
     #[inline]
     pub fn pin(&self) -> Pinned<'_, 'p, D> {
         if self.pins.get() == 0 {

@@ -44,7 +44,8 @@ impl<'p, D: Domain> ManagedThread<'p, D> {
     /// Delays and [readers](crate::Reader) are not stopped, because they are not managed.
     ///
     /// # Panics
-    /// Panics if the [`AsymmetricFence`] has no heavy fence any more.
+    /// Panics if the [`AsymmetricFence`] has no heavy fence any more, or if so many guards were
+    /// forgotten that a word does not count them.
     #[doc(alias = "stop_machine")]
     pub fn block(&mut self) -> Blocked<'_, 'p, D> {
         if self.blocks == 0 {
@@ -153,7 +154,7 @@ impl<'p, D: Domain> Active<'_, 'p, D> {
     /// It is active when this returns. See [`ManagedThread::block`].
     ///
     /// # Panics
-    /// Panics if the [`AsymmetricFence`] has no heavy fence any more.
+    /// Panics as [`ManagedThread::block`] does.
     pub fn block(&mut self) -> Blocked<'_, 'p, D> {
         self.thread.block()
     }
@@ -185,6 +186,9 @@ pub struct Blocked<'t, 'p, D: Domain> {
 
 impl<'p, D: Domain> Blocked<'_, 'p, D> {
     /// Blocks once more. The other threads continue when all guards are dropped.
+    ///
+    /// # Panics
+    /// Panics if so many guards were forgotten that a word does not count them.
     pub fn block(&mut self) -> Blocked<'_, 'p, D> {
         self.thread.block()
     }

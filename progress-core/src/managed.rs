@@ -154,8 +154,8 @@ impl<'p, D: Domain> ManagedThread<'p, D> {
     /// operations](Self::leave_operations), another thread runs it, or the drop of the instance
     /// does.
     ///
-    /// The grace period of an operation begins with the next such call, or when 32 operations are
-    /// scheduled: they share one fence.
+    /// The grace period of an operation begins with the next such call, or when one more operation
+    /// is scheduled than the 32 that share one fence.
     ///
     /// Accepts a `&'static mut` `Operation` or, with the feature `alloc`, a box with one.
     #[doc(alias = "call_rcu")]

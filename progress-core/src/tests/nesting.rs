@@ -48,6 +48,20 @@ fn a_forgotten_pin_is_not_counted_among_later_ones() {
     assert!(progress.has_reached(value));
 }
 
+#[test]
+fn more_forgotten_pins_than_can_be_counted_are_refused() {
+    let progress = progress(1);
+    let thread = progress.register().unwrap();
+    let pinned = thread.pin();
+    thread.pins.set(usize::MAX);
+    let pin = std::panic::AssertUnwindSafe(|| drop(thread.pin()));
+    assert!(std::panic::catch_unwind(pin).is_err());
+    let moment = progress.later();
+    assert!(!(0..3).any(|_| progress.has_reached(moment)), "one lives");
+    drop(pinned);
+    assert_eq!(thread.pins.get(), usize::MAX - 1);
+}
+
 /// A parker that ends a block of the others and then pins its own thread. It keeps the guard.
 struct Pinning;
 
