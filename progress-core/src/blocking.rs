@@ -127,10 +127,11 @@ impl<'p, D: Domain> ManagedThread<'p, D> {
         });
     }
 
-    /// Parks while another thread blocks. This thread waits, so that it is not waited for.
+    /// Parks while another thread blocks. This thread waits, so that it is not waited for. If code
+    /// of the program has pinned it meanwhile, it is active, and must not wait any more.
     #[cold]
     pub(crate) fn wait_while_blocked(&self) {
-        while self.progress().state().is_blocked() {
+        while self.progress().state().is_blocked() && !self.is_active() {
             // Liveness: `let_continue` clears the flag and then unparks every participant; the
             // token stays until this thread parks.
             self.participant().parker().park();

@@ -73,12 +73,17 @@ std::thread_local! {
     static BLOCKED: Cell<Option<Blocked<'static, 'static, PinningDomain>>> =
         const { Cell::new(None) };
     static KEPT: Cell<Option<Pinned<'static, 'static, PinningDomain>>> = const { Cell::new(None) };
+    /// Begins a block after the parker has pinned its thread.
+    static BLOCKS_AGAIN: Cell<Option<fn()>> = const { Cell::new(None) };
 }
 
 impl Parker for Pinning {
     fn park(&self) {
-        drop(BLOCKED.take());
+        drop(BLOCKED.take().expect("a thread that is active parks"));
         KEPT.set(THREAD.get().map(ManagedThread::pin));
+        if let Some(block) = BLOCKS_AGAIN.take() {
+            block();
+        }
     }
 
     fn unpark(&self) {}
@@ -105,6 +110,27 @@ fn a_pin_within_the_parker_of_another_one_is_counted() {
     );
     drop(inner);
     assert!((0..3).any(|_| PROGRESS.has_reached(moment)));
+    // SAFETY: they came from boxes, and all guards have ended.
+    drop(unsafe { (Box::from_raw(owned), Box::from_raw(blocker)) });
+}
+
+/// Reproduces a bug: the thread, active by the guard of its parker, waited for the end of the next
+/// block, which waited for the thread.
+#[test]
+fn a_thread_that_its_parker_has_pinned_does_not_wait_for_the_next_block() {
+    static PROGRESS: Progress<PinningDomain> =
+        Progress::new([const { Participant::new(Pinning) }; 2]);
+    let [owned, blocker] = [(); 2].map(|()| Box::into_raw(Box::new(PROGRESS.register().unwrap())));
+    // SAFETY: both are dropped below, when no reference is used any more.
+    let (thread, other) = unsafe { (&*owned, &mut *blocker) };
+    THREAD.set(Some(thread));
+    BLOCKED.set(Some(other.block()));
+    // As the next blocker does before it waits for the threads that are active.
+    BLOCKS_AGAIN.set(Some(|| PROGRESS.shared.state.block()));
+    let outer = thread.pin();
+    assert!(PROGRESS.state().is_blocked(), "the parker was called once");
+    drop((outer, KEPT.take()));
+    PROGRESS.shared.state.unblock();
     // SAFETY: they came from boxes, and all guards have ended.
     drop(unsafe { (Box::from_raw(owned), Box::from_raw(blocker)) });
 }
