@@ -29,8 +29,9 @@ pub trait DeadlockHandler {
 
     /// Handles a deadlock: usually, tells another thread.
     ///
-    /// Called by the worker that completed the deadlock, with the lock of the accounting held. So
-    /// it must not mark or unmark a worker, or wait for a thread that does: that thread and all
+    /// Called by the thread that completed the deadlock, with the lock of the accounting held: by a
+    /// worker, or by a thread outside in [`end_outside`](super::Accounting::end_outside). So it
+    /// must not mark or unmark a worker, or wait for a thread that does: that thread and all
     /// workers of the pool would wait forever. It must not panic.
     fn handle(&self, report: &Report<'_>);
 }
