@@ -335,15 +335,20 @@ impl<S: Slots, I: AsRef<IdlePolicy>> Jec<S, I> {
 
         // The slot is open before the latch says SLEEPING, so a thread that sets the latch from
         // then on finds the slot open.
-        let sleeps = latch.fall_asleep() && {
-            // Ordering: the sleeper's fence. Pairs with the poster's (`announce_injected`,
-            // `fence_and_wake_for_jobs`, `announce_for`, `wake_any`): of two fences one comes
-            // first. If it is the poster's, its job is visible to `has_work`. If it is this one,
-            // our registration and our open slot are visible to the poster. Nothing weaker orders
-            // our writes before our reads.
-            fence(Ordering::SeqCst);
-            !has_work()
-        };
+        let is_set = !latch.fall_asleep();
+        // Ordering: the sleeper's fence. Pairs with the poster's (`announce_injected`,
+        // `fence_and_wake_for_jobs`, `announce_for`, `wake_any`): of two fences one comes first. If
+        // it is the poster's, its job is visible to `has_work`. If it is this one, our registration
+        // and our open slot are visible to the poster. Nothing weaker orders our writes before our
+        // reads.
+        //
+        // It also pairs with the fence of `give_back`. If the latch is set, its setter may have
+        // seen SLEEPY, and wakes no thread. Then a guest that has had the slot meanwhile sees the
+        // latch set, and wakes this worker; or this fence is the second one, and `close` finds the
+        // slot open. Otherwise it could fail by a state of before, since an exchange that fails is
+        // a mere load.
+        fence(Ordering::SeqCst);
+        let sleeps = !is_set && !has_work();
         if !sleeps && slot.close(tenant) {
             sleepers.remove(self.slots(), worker);
             counters.sub_sleeping_thread();

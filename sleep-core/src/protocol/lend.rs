@@ -44,6 +44,10 @@ pub trait LendSeats: SleepProtocol {
     /// still sleeps. The answer may be out of date by the time the worker is taken over; then the
     /// caller gives the worker back at once, and says that there is work.
     ///
+    /// A worker sleeps from its registration on. So its own thread may still be in its last look,
+    /// in `has_work`. A pool in which the guest uses what that look uses must tell the end of the
+    /// look to `eligible`.
+    ///
     /// A guest that sleeps parks by [`Parker::park_guest`](crate::Parker::park_guest). A thread
     /// that was about to wake the worker for a job finds another sleeper, or leaves the job to the
     /// look in `give_back`.
