@@ -50,12 +50,14 @@ impl<D: Domain> Registration<'_, D> {
         }
     }
 
-    /// Goes to waiting if a forgotten guard has left the thread active.
+    /// Goes to waiting if a forgotten guard has left the thread active, or has left it the
+    /// leadership, which it has given up now: others have left their requests to it.
     ///
-    /// A thread that waits makes no progress here. Its owner may have looked whether operations are
-    /// due, and left them to others. If they became due now, no other thread would know.
-    pub(crate) fn leave_forgotten(self) {
-        if self.participant.confirmed() != WAITING {
+    /// A thread that waits and did not lead makes no progress here. Its owner may have looked
+    /// whether operations are due, and left them to others. If they became due now, no other thread
+    /// would know.
+    pub(crate) fn leave_forgotten(self, has_led: bool) {
+        if has_led || self.participant.confirmed() != WAITING {
             self.leave();
         }
     }

@@ -271,6 +271,7 @@ impl<'p, D: Domain> ManagedThread<'p, D> {
 impl<D: Domain> Drop for ManagedThread<'_, D> {
     fn drop(&mut self) {
         // The first three steps change something only if a guard was forgotten.
+        let has_led = self.leads;
         self.stop_leading();
         let (registration, blocks) = (self.registration, self.blocks > 0);
         let let_continue = || {
@@ -286,7 +287,7 @@ impl<D: Domain> Drop for ManagedThread<'_, D> {
             );
         };
         finally(
-            || registration.leave_forgotten(),
+            || registration.leave_forgotten(has_led),
             || finally(let_continue, end),
         );
     }

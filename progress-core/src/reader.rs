@@ -92,7 +92,7 @@ fn begin_again<D: Domain>(registration: Registration<'_, D>) {
 impl<D: Domain> Drop for Reader<'_, D> {
     fn drop(&mut self) {
         finally(
-            || self.registration.leave_forgotten(),
+            || self.registration.leave_forgotten(false),
             || self.registration.participant.give_back(),
         );
     }

@@ -24,6 +24,28 @@ fn a_forgotten_leader_that_pins_afterwards_leads_no_longer_than_it_lives() {
     other.wait_for(progress.later());
 }
 
+/// Reproduces a bug: the thread gave the leadership up when it was dropped, and did not look at
+/// what others had left to it as the leader. They waited for good.
+#[test]
+fn a_forgotten_leader_makes_the_progress_that_was_left_to_it_when_it_ends() {
+    let progress = progress(2);
+    let (mut one, other) = (progress.register().unwrap(), progress.register().unwrap());
+    let moment = progress.later();
+    let mut active = one.activate();
+    assert!(active.update(), "it leads");
+    core::mem::forget(active);
+    drop(one.pin());
+    other.wakeup(moment);
+    assert!(
+        !is_reached(progress.current(), moment.raw),
+        "left to the leader"
+    );
+    drop(one);
+    assert!(is_reached(progress.current(), moment.raw), "{progress:?}");
+    // The parker has its token: this does not block.
+    other.participant().parker().park();
+}
+
 /// Reproduces a bug: after an overflow of the count, the thread waited for itself to end its block.
 #[test]
 fn more_forgotten_blocks_than_can_be_counted_are_refused() {
