@@ -28,8 +28,9 @@ const ENOUGH_IDLE: usize = if cfg!(all(loom, test)) { 1 } else { 8 };
 /// until it sleeps, and what it does between two of them.
 ///
 /// More rounds find new work sooner and burn more processor time when there is none. With 0
-/// rounds a worker sleeps after the second fruitless search. It always searches a second time,
-/// since only a search after getting sleepy makes sleeping safe.
+/// rounds a worker sleeps after the second fruitless search. It gets sleepy before that one, so
+/// that a job which is posted meanwhile keeps it awake. With [`Hints`](crate::Hints) it sleeps
+/// after the first one, because no other worker has to know that it is sleepy.
 ///
 /// Start from a preset, and change it by the `with_` methods:
 ///
@@ -242,8 +243,8 @@ impl IdlePolicy {
     /// wakes others, as long as there are more jobs. At least 1, at most 65,535; eight by
     /// default.
     ///
-    /// [`Jec`](crate::Jec) obeys it. With [`Classic`](crate::Classic) and [`Hints`](crate::Hints)
-    /// the number of jobs decides.
+    /// [`Jec`](crate::Jec) obeys it. With [`Hints`](crate::Hints) the number of jobs decides, and
+    /// [`Classic`](crate::Classic) wakes all workers.
     ///
     /// # Examples
     /// ```
