@@ -29,8 +29,8 @@ pub type Word = u32;
 
 /// The sleeping count, the inactive count and the jobs event counter, changed together.
 ///
-/// Every operation is one atomic operation on one word or two, or a loop of compare-exchanges in
-/// which a failure means that another thread succeeded: lock-free.
+/// Every operation is at most three atomic operations on one word, or a loop of compare-exchanges
+/// in which a failure means that another thread succeeded: lock-free.
 ///
 /// The protocol that gives the counters their meaning is [`Jec`](crate::Jec); use this type
 /// alone only to build another one.
