@@ -45,8 +45,9 @@ pub trait LendSeats: SleepProtocol {
     /// caller gives the worker back at once, and says that there is work.
     ///
     /// A worker sleeps from its registration on. So its own thread may still be in its last look,
-    /// in `has_work`. A pool in which the guest uses what that look uses must tell the end of the
-    /// look to `eligible`.
+    /// in `has_work`, and then stays there until it is woken, whatever that look has found. A pool
+    /// tells the end of the look to `eligible` if the guest uses what the look uses, or if the look
+    /// ends with a call of `Accounting::fall_asleep` of the module `deadlock`.
     ///
     /// A guest that sleeps parks by [`Parker::park_guest`](crate::Parker::park_guest). A thread
     /// that was about to wake the worker for a job finds another sleeper, or leaves the job to the
