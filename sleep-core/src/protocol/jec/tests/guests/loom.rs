@@ -13,7 +13,7 @@ use ::loom::{sync::Arc, thread};
 use super::*;
 use crate::{
     primitive::Ordering::Relaxed,
-    testing::guests::{check_guests, come_and_go, post, set_latch},
+    testing::guests::{check_guests, come_and_go, come_early, post, set_latch},
 };
 
 #[test]
@@ -36,6 +36,16 @@ fn a_job_for_one_worker_is_not_overlooked_while_a_guest_comes_and_goes() {
 #[test]
 fn a_latch_is_not_overlooked_while_a_guest_comes_and_goes() {
     check_guests::<TestJec>(3, &[come_and_go, set_latch]);
+}
+
+#[test]
+fn a_job_is_not_overlooked_while_a_guest_comes_during_the_last_look() {
+    check_guests::<TestJec>(3, &[come_early, post]);
+}
+
+#[test]
+fn a_latch_is_not_overlooked_while_a_guest_comes_during_the_last_look() {
+    check_guests::<TestJec>(3, &[come_early, set_latch]);
 }
 
 #[test]
