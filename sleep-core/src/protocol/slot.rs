@@ -157,12 +157,14 @@ impl<P> SlotState<P> {
     /// Claims the worker as [`claim`](Self::claim) does, for a waker that knows that the slot was
     /// opened.
     pub(super) fn claim_known_sleeper(&self) -> bool {
-        // No load before it: a compare-exchange acts on the newest state.
+        // No load before it. An exchange that fails is a load, and may be out of date, but not by
+        // so much that it precedes the opening: the slot was claimed or lent, or closed, since
+        // then.
         self.claim_from(ASLEEP)
     }
 
-    /// Claims the worker, which was perhaps seen in this state. Passes over a slot only if its
-    /// newest state is not open, for the worker or for a guest.
+    /// Claims the worker, which was perhaps seen in this state. Passes over a slot only if it was
+    /// seen in a state that is not open, neither for the worker nor for a guest.
     #[inline]
     fn claim_from(&self, mut state: u8) -> bool {
         while state & STATE == ASLEEP {

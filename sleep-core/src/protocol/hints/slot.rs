@@ -255,8 +255,9 @@ impl<C> HintSlot<C> {
     /// Wakes the worker if it sleeps, and leaves it registered. Returns true if it slept; then the
     /// caller must unpark it.
     pub(super) fn poke(&self) -> bool {
-        // Ordering: Release: the worker sees what it is woken for (`is_asleep`). No load before it:
-        // a compare-exchange acts on the newest state.
+        // Ordering: Release: the worker sees what it is woken for (`is_asleep`). No load before it.
+        // An exchange that fails is a load, and may be out of date, but not by so much that it
+        // precedes an opening that the caller knows of, by the latch or by its fence.
         self.line
             .state
             .compare_exchange(ASLEEP, SEARCHING, Ordering::Release, Ordering::Relaxed)
