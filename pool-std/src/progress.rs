@@ -157,7 +157,6 @@ impl Progress {
     /// assert!(progress.has_reached(value));
     /// # Ok::<(), pool_std::BuildError>(())
     /// ```
-    #[must_use]
     pub fn later(&self) -> Moment<'_> {
         self.registry.progress().later()
     }

@@ -195,6 +195,7 @@ impl<'p, D: Domain> ManagedThread<'p, D> {
 /// }
 /// # Ok::<(), progress_core::TooManyParticipants>(())
 /// ```
+#[must_use = "the thread waits again when the guard is dropped"]
 pub struct Active<'t, 'p, D: Domain> {
     pub(crate) thread: &'t mut ManagedThread<'p, D>,
     pub(crate) registration: Registration<'p, D>,
@@ -204,7 +205,6 @@ pub struct Active<'t, 'p, D: Domain> {
 
 impl<'p, D: Domain> Active<'_, 'p, D> {
     /// Returns a moment as [`Progress::later`] does, without reading what other threads write.
-    #[must_use]
     pub fn later(&self) -> Moment<'p> {
         // Ordering: as in `Progress::later`.
         full_fence();
@@ -315,6 +315,7 @@ impl<D: Domain> fmt::Debug for Active<'_, '_, D> {
 /// assert_eq!(this_thread.pending(), 0);
 /// # Ok::<(), progress_core::TooManyParticipants>(())
 /// ```
+#[must_use = "the thread waits again when its last guard is dropped"]
 pub struct Pinned<'t, 'p, D: Domain> {
     thread: &'t ManagedThread<'p, D>,
 }

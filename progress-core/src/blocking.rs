@@ -181,6 +181,7 @@ impl<'p, D: Domain> Active<'_, 'p, D> {
 /// }
 /// # Ok::<(), progress_core::TooManyParticipants>(())
 /// ```
+#[must_use = "the other threads continue when the guard is dropped"]
 pub struct Blocked<'t, 'p, D: Domain> {
     thread: &'t mut ManagedThread<'p, D>,
 }

@@ -23,7 +23,6 @@ impl<D: Domain> Progress<D> {
     /// On targets with less than 64 bits, panics if about a billion delays were forgotten.
     #[doc(alias = "thread_progress_unmanaged_delay")]
     #[inline]
-    #[must_use = "the delay ends when it is dropped"]
     pub fn delay(&self) -> Delay<'_, D> {
         let counter = self
             .delays
@@ -72,6 +71,7 @@ impl<D: Domain> Progress<D> {
 /// assert!(progress.has_reached(moment));
 /// # Ok::<(), progress_core::TooManyParticipants>(())
 /// ```
+#[must_use = "the delay ends when the guard is dropped"]
 pub struct Delay<'p, D: Domain> {
     progress: &'p Progress<D>,
     counter: CounterIndex,

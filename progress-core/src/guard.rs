@@ -30,6 +30,16 @@ use crate::{Active, Delay, Domain, Pinned, Reading};
 /// assert_eq!(*read(&delay, &7), 7);
 /// # Ok::<(), progress_core::TooManyParticipants>(())
 /// ```
+///
+/// The compiler warns of a guard that is dropped at once, because it protects nothing:
+/// ```compile_fail
+/// #![deny(unused_must_use)]
+/// # use progress_core::{Domain, ManagedThread};
+/// fn read<D: Domain>(this_thread: &mut ManagedThread<'_, D>) {
+///     this_thread.activate();
+///     // ... this thread may read nothing here ...
+/// }
+/// ```
 #[doc(alias = "rcu_read_lock")]
 pub unsafe trait Guard {}
 

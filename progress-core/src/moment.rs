@@ -62,6 +62,7 @@ pub(crate) const fn number(value: RawWord) -> RawWord {
 /// ```
 #[doc(alias = "Value")]
 #[doc(alias = "grace period")]
+#[must_use = "a moment is waited for, or compared with the present one"]
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Moment<'p> {
     pub(crate) raw: RawWord,

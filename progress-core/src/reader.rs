@@ -125,6 +125,7 @@ impl<D: Domain> fmt::Debug for Reader<'_, D> {
 /// drop(reading);
 /// # Ok::<(), progress_core::TooManyParticipants>(())
 /// ```
+#[must_use = "the delay ends when the guard is dropped"]
 pub struct Reading<'r, 'p, D: Domain> {
     registration: Registration<'p, D>,
     reader: PhantomData<&'r mut Reader<'p, D>>,
