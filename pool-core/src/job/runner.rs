@@ -1,6 +1,9 @@
 //! What a job's header knows of the job's type: how to run it, and its name for traces.
 
-use core::fmt;
+use core::{
+    fmt,
+    hash::{Hash, Hasher},
+};
 
 use super::Job;
 
@@ -79,10 +82,15 @@ impl Runner {
 /// The name of a job's type, which has the name of its closure in it. Without the feature `trace`
 /// it is unknown.
 ///
+/// Two names are equal if they have the same text, and two unknown names are equal.
+///
 /// # Examples
 /// ```
-/// let name = pool_core::JobName::UNKNOWN;
+/// use pool_core::JobName;
+///
+/// let name = JobName::UNKNOWN;
 /// assert_eq!(name.get(), None);
+/// assert_eq!(name, JobName::UNKNOWN);
 /// ```
 #[derive(Clone, Copy)]
 pub struct JobName(#[cfg(feature = "trace")] Option<&'static Named>);
@@ -143,6 +151,20 @@ impl JobName {
             // SAFETY: by obligation 1 it is null, or was made from such a reference.
             Self(unsafe { word.cast::<Named>().as_ref() })
         }
+    }
+}
+
+impl PartialEq for JobName {
+    fn eq(&self, other: &Self) -> bool {
+        self.get() == other.get()
+    }
+}
+
+impl Eq for JobName {}
+
+impl Hash for JobName {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.get().hash(state);
     }
 }
 

@@ -15,8 +15,9 @@ use crate::job::JobName;
 ///     matches!(event, Event::Idle)
 /// }
 /// assert!(begins_search(Event::Idle));
+/// assert_ne!(Event::Idle, Event::Sleep);
 /// ```
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Event {
     /// A thread has become the worker: it is active.

@@ -195,7 +195,7 @@ impl WorkerTrace {
 /// }
 /// # Ok::<(), pool_std::BuildError>(())
 /// ```
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TimedEvent {
     /// When it happened: the time since the first pool of this process was built that keeps a

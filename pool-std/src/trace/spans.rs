@@ -20,7 +20,7 @@ use super::recorded::WorkerTrace;
 /// assert!(spans.iter().any(|span| matches!(span.kind, SpanKind::Job(_))));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Span {
     /// What it did.
@@ -34,7 +34,19 @@ pub struct Span {
 }
 
 /// What a worker does for a while.
-#[derive(Debug, Clone, Copy)]
+///
+/// # Examples
+/// ```
+/// use pool_std::trace::SpanKind;
+///
+/// let pool = pool_std::ThreadPoolBuilder::new().num_threads(1).trace(100).build()?;
+/// pool.wait_idle()?;
+/// let spans = pool.trace().pools()[0].workers()[0].spans();
+/// let asleep = spans.iter().filter(|span| span.kind == SpanKind::Asleep);
+/// println!("asleep: {:?}", asleep.map(|span| span.end - span.begin).sum::<std::time::Duration>());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SpanKind {
     /// It runs a job.

@@ -10,6 +10,7 @@ mod runs;
 mod transitions;
 
 use std::{
+    collections::HashMap,
     panic::{AssertUnwindSafe, catch_unwind},
     thread,
     time::Duration,
@@ -77,6 +78,29 @@ fn jobs_are_named_by_their_closures() {
         names.iter().any(|name| name.contains("named_job")),
         "{names:?}"
     );
+}
+
+/// So a program can count the jobs of each closure.
+#[test]
+fn jobs_of_one_closure_have_equal_names() {
+    fn often() {}
+    fn once() {}
+
+    let pool = pool(1, 100);
+    pool.spawn(often);
+    pool.spawn(often);
+    pool.spawn(once);
+    pool.wait_idle().unwrap();
+    let trace = pool.trace();
+    let mut counts = HashMap::new();
+    for it in workers(&trace)[0].events() {
+        if let Event::Job(name) = it.event {
+            *counts.entry(name).or_insert(0) += 1;
+        }
+    }
+    let mut counts: Vec<_> = counts.into_values().collect();
+    counts.sort_unstable();
+    assert_eq!(counts, [1, 2], "{trace:?}");
 }
 
 /// The ring holds at least as many events as were asked for.
