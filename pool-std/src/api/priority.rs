@@ -66,9 +66,8 @@ where
 /// [`spawn`](crate::spawn()).
 ///
 /// # Examples
-/// See [`spawn_urgent`].
+/// See also [`spawn_urgent`].
 ///
-/// # Examples
 /// ```
 /// use std::sync::mpsc;
 ///

@@ -14,9 +14,8 @@ use super::{
 /// What the workers of some pools did. From [`ThreadPool::trace`](crate::ThreadPool::trace).
 ///
 /// # Examples
-/// See the [module](crate::trace).
+/// See also the [module](crate::trace).
 ///
-/// # Examples
 /// ```
 /// let pool = pool_std::ThreadPoolBuilder::new().num_threads(1).trace(100).build()?;
 /// pool.install(|| ());

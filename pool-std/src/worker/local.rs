@@ -179,9 +179,6 @@ impl ThreadPool {
     /// Continues a panic of the closure.
     ///
     /// # Examples
-    /// See [`WorkerLocal`].
-    ///
-    /// # Examples
     /// ```
     /// use std::cell::Cell;
     ///

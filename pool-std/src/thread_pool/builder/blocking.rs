@@ -40,9 +40,8 @@ impl<S> ThreadPoolBuilder<S> {
     /// without one.
     ///
     /// # Examples
-    /// See [`DeadlockReport`].
+    /// See also [`DeadlockReport`].
     ///
-    /// # Examples
     /// ```
     /// use std::sync::mpsc;
     ///
