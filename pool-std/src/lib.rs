@@ -94,6 +94,11 @@ pub use worker::{
 #[doc = include_str!("../docs/blocking.md")]
 mod book_page {}
 
+/// The examples of the book's page about priorities and contexts, likewise.
+#[cfg(all(doctest, feature = "context"))]
+#[doc = include_str!("../docs/jobs.md")]
+mod jobs_page {}
+
 /// The example of the book's first page, likewise.
 #[cfg(doctest)]
 #[doc = include_str!("../docs/first-program.md")]
