@@ -73,6 +73,9 @@ impl CancelToken {
     /// the token before the job begins is the worker that takes it from its queue, so that a task
     /// which awaits the handle may be told later.
     ///
+    /// [`ThreadPool::spawn_handle_unless`](crate::ThreadPool::spawn_handle_unless) does the same on
+    /// a given pool.
+    ///
     /// # Examples
     /// ```
     /// let (token, pool) = (pool_std::CancelToken::new(), pool_std::ThreadPoolBuilder::new());
