@@ -2,8 +2,9 @@
 //! on a pool of pool-std, so that a long text holds up no connection.
 //!
 //! A client sends the length of a text in bytes, as a `u32` in big endian, and the text. It gets
-//! the number of words as a `u64`, and may send the next text. A client that sends something else
-//! is disconnected, and so is one that closes its sending side before it has its answer.
+//! the number of words as a `u64`, and may then send the next text. A client that sends something
+//! else is disconnected, and so is one that sends more, or closes its sending side, before it has
+//! its answer.
 
 pub mod words;
 
@@ -121,11 +122,16 @@ impl Server {
     }
 }
 
-/// Whether a client has left before it was accepted. The next one may be accepted all the same.
+/// Whether a client has left before it was accepted, or its network has failed, which Linux reports
+/// when the client is accepted. The next one may be accepted all the same.
 fn concerns_one_client(error: &io::Error) -> bool {
     matches!(
         error.kind(),
-        io::ErrorKind::ConnectionAborted | io::ErrorKind::ConnectionReset
+        io::ErrorKind::ConnectionAborted
+            | io::ErrorKind::ConnectionReset
+            | io::ErrorKind::HostUnreachable
+            | io::ErrorKind::NetworkDown
+            | io::ErrorKind::NetworkUnreachable
     )
 }
 
@@ -143,5 +149,26 @@ impl<T> Future for AbortOnDrop<T> {
 impl<T> Drop for AbortOnDrop<T> {
     fn drop(&mut self) {
         self.0.abort();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Reproduces a bug: such an error ended the server while it had no other client, and else the
+    /// server accepted no client until one had left.
+    #[test]
+    fn a_client_whose_network_fails_ends_no_server() {
+        for kind in [
+            io::ErrorKind::ConnectionAborted,
+            io::ErrorKind::HostUnreachable,
+            io::ErrorKind::NetworkDown,
+            io::ErrorKind::NetworkUnreachable,
+        ] {
+            assert!(concerns_one_client(&kind.into()), "{kind}");
+        }
+        // What is scarce comes back when a client leaves.
+        assert!(!concerns_one_client(&io::ErrorKind::OutOfMemory.into()));
     }
 }

@@ -37,7 +37,9 @@ fn run(options: &Options) -> Result<(), Box<dyn std::error::Error>> {
     // One thread is enough for tasks that only wait: the work is on the pool.
     let mut runtime = tokio::runtime::Builder::new_current_thread();
     runtime.enable_io().build()?.block_on(async {
-        let listener = TcpListener::bind(options.address).await?;
+        let listener = TcpListener::bind(options.address).await;
+        let listener =
+            listener.map_err(|error| format!("cannot listen on {}: {error}", options.address))?;
         println!("listening on {}", listener.local_addr()?);
         server.serve(listener).await?;
         Ok(())
