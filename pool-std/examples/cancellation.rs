@@ -10,6 +10,7 @@
 use std::{
     env,
     error::Error,
+    process,
     sync::atomic::{AtomicUsize, Ordering},
     time::Instant,
 };
@@ -21,13 +22,20 @@ const NUMBERS: u64 = 1 << 16;
 /// How many numbers it looks at between two looks at the token.
 const INTERVAL: u64 = 1 << 10;
 
+/// All jobs of the search are queued at once, so that a longer one would need much memory.
+const MOST_ZEROS: u32 = 30;
+
 /// What ends the search.
 #[derive(Debug)]
 struct Found(u64);
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let zeros = env::args().nth(1).map_or(Ok(20), |it| it.parse())?;
-    let jobs = (1 << zeros) / NUMBERS * 32 + 64;
+    let zeros = env::args().nth(1).map_or(Ok(20), |it| it.parse());
+    let Ok(zeros @ 0..=MOST_ZEROS) = zeros else {
+        eprintln!("usage: cancellation [ZEROS], a number up to {MOST_ZEROS}");
+        process::exit(2);
+    };
+    let jobs = (1_u64 << zeros) / NUMBERS * 32 + 64;
     let begun = AtomicUsize::new(0);
     let start = Instant::now();
     // The first error of a job is that of the scope, and cancels the others.

@@ -19,19 +19,16 @@ fn fibonacci(n: u32) -> u64 {
 }
 
 fn main() {
-    let arguments: Vec<_> = env::args().skip(1).collect();
-    let number = |index: usize| {
-        arguments
-            .get(index)
-            .map_or(Some(2), |word| word.parse().ok())
-    };
-    let (Some(mode @ ("with" | "without")), Some(n), Some(workers)) =
-        (arguments.first().map(String::as_str), number(1), number(2))
+    let mut arguments = env::args().skip(1);
+    let mode = arguments.next();
+    let n = arguments.next().and_then(|word| word.parse().ok());
+    let workers = arguments.next().map_or(Ok(2), |word| word.parse());
+    let (Some(mode @ ("with" | "without")), Some(n), Ok(workers)) = (mode.as_deref(), n, workers)
     else {
         eprintln!("usage: handler_cost with|without N [WORKERS]");
         process::exit(2);
     };
-    let mut builder = ThreadPoolBuilder::new().num_threads(workers as usize);
+    let mut builder = ThreadPoolBuilder::new().num_threads(workers);
     if mode == "with" {
         builder = builder.deadlock_handler(|report| eprintln!("{report}"));
     }

@@ -8,6 +8,7 @@
 use std::{
     env,
     panic::{catch_unwind, resume_unwind},
+    process,
     sync::Mutex,
 };
 
@@ -39,10 +40,14 @@ fn program(order: &Mutex<Vec<u32>>) {
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let seeds: u64 = env::args().nth(1).map_or(Ok(1000), |seeds| seeds.parse())?;
+    let seeds = env::args().nth(1).map_or(Ok(1000), |seeds| seeds.parse());
+    let Ok(seeds) = seeds else {
+        eprintln!("usage: seeded_orders [SEEDS]");
+        process::exit(2);
+    };
     // FNV-1a.
     let mut digest: u64 = 0xCBF2_9CE4_8422_2325;
-    for seed in 0..seeds {
+    for seed in 0_u64..seeds {
         if seed > 0 && seed.is_multiple_of(100_000) {
             println!("{seed} seeds: {digest:016x}");
         }

@@ -4,15 +4,19 @@
 //! cargo run --release -p pool-std --example sort -- 10000000
 //! ```
 
-use std::{env, error::Error, time::Instant};
+use std::{env, process, time::Instant};
 
 /// Shorter slices are sorted by one worker.
 const SHORT: usize = 1 << 14;
 /// The pivot is the median of so many numbers.
 const SAMPLES: usize = 9;
 
-fn main() -> Result<(), Box<dyn Error>> {
-    let length = env::args().nth(1).map_or(Ok(1_000_000), |it| it.parse())?;
+fn main() {
+    let length = env::args().nth(1).map_or(Ok(1_000_000), |it| it.parse());
+    let Ok(length) = length else {
+        eprintln!("usage: sort [LENGTH]");
+        process::exit(2);
+    };
     let mut numbers = shuffled(length);
     let mut expected = numbers.clone();
 
@@ -28,7 +32,6 @@ fn main() -> Result<(), Box<dyn Error>> {
     assert_eq!(numbers, expected);
     let workers = pool_std::current_num_threads();
     println!("{length} numbers: {ours:?} on {workers} workers, {alone:?} by `sort_unstable`");
-    Ok(())
 }
 
 fn sort(numbers: &mut [u64]) {

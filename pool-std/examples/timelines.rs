@@ -34,9 +34,10 @@ fn main() -> Result<(), Box<dyn Error>> {
         [program, file] if program == "sparse" => {
             let power = sparse(IdlePolicy::POWER)?;
             let latency = sparse(IdlePolicy::LATENCY)?;
+            let name = file.strip_suffix(".json").unwrap_or(file);
             vec![
-                (power, file.replace(".json", "-power.json")),
-                (latency, file.replace(".json", "-latency.json")),
+                (power, format!("{name}-power.json")),
+                (latency, format!("{name}-latency.json")),
             ]
         }
         _ => {
