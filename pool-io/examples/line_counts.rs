@@ -6,14 +6,13 @@
 #[cfg(all(target_os = "linux", target_pointer_width = "64"))]
 mod count {
     use std::{
-        error::Error,
         fs, io,
         path::{Path, PathBuf},
         sync::atomic::{AtomicU64, Ordering::Relaxed},
     };
 
     use pool_io::{IoBackend, OpenOptions, ThreadPoolBuilderExt as _};
-    use pool_std::{Scope, ThreadPool, ThreadPoolBuilder};
+    use pool_std::{BuildError, Scope, ThreadPool, ThreadPoolBuilder};
 
     const BLOCK: usize = 64 << 10;
 
@@ -27,19 +26,24 @@ mod count {
 
     /// Builds a pool whose workers sleep in the kernel's rings, or one with helper threads where
     /// the kernel allows no rings.
-    pub(crate) fn build_pool() -> Result<ThreadPool, Box<dyn Error>> {
+    pub(crate) fn build_pool() -> Result<ThreadPool, BuildError> {
         let with = |backend| ThreadPoolBuilder::new().io(backend).build();
-        Ok(with(IoBackend::Ring).or_else(|_| with(IoBackend::HelperThreads))?)
+        match with(IoBackend::Ring) {
+            Err(BuildError::Driver { .. }) => with(IoBackend::HelperThreads),
+            other => other,
+        }
     }
 
     /// Spawns a job for each file below a directory.
     pub(crate) fn visit<'scope>(scope: &Scope<'scope>, path: PathBuf, counts: &'scope Counts) {
         scope.spawn(move |scope| {
             let visited = match fs::symlink_metadata(&path) {
-                Ok(found) if found.is_dir() => fs::read_dir(&path).map(|entries| {
-                    for entry in entries.flatten() {
-                        visit(scope, entry.path(), counts);
-                    }
+                // The entries before one that cannot be read count.
+                Ok(found) if found.is_dir() => fs::read_dir(&path).and_then(|mut entries| {
+                    entries.try_for_each(|entry| {
+                        visit(scope, entry?.path(), counts);
+                        Ok(())
+                    })
                 }),
                 Ok(found) if found.is_file() => count_lines(&path).map(|lines| {
                     counts.lines.fetch_add(lines, Relaxed);
@@ -72,21 +76,34 @@ mod count {
 }
 
 #[cfg(all(target_os = "linux", target_pointer_width = "64"))]
-fn main() -> Result<(), Box<dyn std::error::Error>> {
-    use std::sync::atomic::Ordering::Relaxed;
+fn main() -> std::process::ExitCode {
+    use std::process::ExitCode;
 
-    let argument = std::env::args_os().nth(1);
+    match run() {
+        Ok(0) => ExitCode::SUCCESS,
+        Ok(_) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("line_counts: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Prints the counts, and returns how many files and directories could not be read.
+#[cfg(all(target_os = "linux", target_pointer_width = "64"))]
+fn run() -> Result<u64, Box<dyn std::error::Error>> {
+    use std::{path::PathBuf, sync::atomic::Ordering::Relaxed};
+
+    let argument = std::env::args_os().nth(1).map(PathBuf::from);
     let directory = argument.unwrap_or_else(|| concat!(env!("CARGO_MANIFEST_DIR"), "/src").into());
     let (pool, counts) = (count::build_pool()?, count::Counts::default());
-    let directory = std::fs::canonicalize(directory)?;
+    let directory = std::fs::canonicalize(&directory)
+        .map_err(|error| format!("{}: {error}", directory.display()))?;
     pool.scope(|scope| count::visit(scope, directory, &counts));
     let [lines, files, failures] =
         [&counts.lines, &counts.files, &counts.failures].map(|count| count.load(Relaxed));
     println!("{lines} lines in {files} files, {failures} could not be read");
-    if failures > 0 {
-        return Err("some files could not be read".into());
-    }
-    Ok(())
+    Ok(failures)
 }
 
 #[cfg(not(all(target_os = "linux", target_pointer_width = "64")))]
