@@ -322,10 +322,12 @@ fn main() {
                 scope.spawn(move || write(map, number))
             })
             .collect();
-        for writer in writers {
-            writer.join().expect("a writer does not panic");
-        }
+        let ended: Vec<_> = writers.into_iter().map(|writer| writer.join()).collect();
+        // Before a panic goes on: the scope waits for the readers.
         stop.store(true, Ordering::Relaxed);
+        for result in ended {
+            result.expect("a writer does not panic");
+        }
         readers
             .into_iter()
             .map(|reader| reader.join().expect("nor does a reader"))
