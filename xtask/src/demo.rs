@@ -10,7 +10,7 @@ use std::{
 
 use anyhow::Result;
 
-use crate::{beside::beside, command::Step, root};
+use crate::{beside::beside, command::Step, root, target};
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
@@ -64,8 +64,12 @@ fn step(chosen: &Arguments, here: &Path, report: Option<&Path>) -> Step {
     };
     let processes = chosen.processes.map(|count| count.to_string());
     let processes = processes.map(|count| ["--processes".to_owned(), count]);
-    Step::cargo(&["run", "--quiet", "--release", "--manifest-path"])
+    // The first build takes a minute or more, so cargo shows what it does.
+    let program = format!("{package}{}", std::env::consts::EXE_SUFFIX);
+    let is_built = target::directory("release").join(program).exists();
+    Step::cargo(&["run", "--release", "--manifest-path"])
         .args([root().join("Cargo.toml")])
+        .args(is_built.then_some("--quiet"))
         .args(["--package", package])
         .args(features)
         .args(["--"])
