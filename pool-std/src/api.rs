@@ -23,7 +23,8 @@ pub use broadcast::{BroadcastContext, broadcast, spawn_broadcast};
 pub use cancel::{CancelToken, TryScope, try_join, try_scope};
 pub use current_pool::CurrentPool;
 pub use handle::{
-    JoinError, JoinHandle, ScopedJoinHandle, spawn_future, spawn_handle, spawn_handle_in,
+    AbortOnDropHandle, JoinError, JoinHandle, ScopedJoinHandle, spawn_future, spawn_handle,
+    spawn_handle_in,
 };
 pub use isolate::{isolate, with_isolation};
 pub use join::{FnContext, join, join_context};

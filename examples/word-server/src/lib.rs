@@ -8,15 +8,9 @@
 
 pub mod words;
 
-use std::{
-    future::Future,
-    io,
-    pin::Pin,
-    sync::Arc,
-    task::{Context, Poll},
-};
+use std::{io, sync::Arc};
 
-use pool_std::{JoinError, JoinHandle, ThreadPool};
+use pool_std::{JoinError, ThreadPool};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::{TcpListener, TcpStream},
@@ -112,7 +106,7 @@ impl Server {
             let _permit = permit;
             words::count(&text)
         });
-        AbortOnDrop(job).await
+        job.abort_on_drop().await
     }
 
     /// Returns how many more jobs may be in flight.
@@ -133,23 +127,6 @@ fn concerns_one_client(error: &io::Error) -> bool {
             | io::ErrorKind::NetworkDown
             | io::ErrorKind::NetworkUnreachable
     )
-}
-
-/// A job that is not wanted any more when the task that awaits it is dropped.
-struct AbortOnDrop<T>(JoinHandle<T>);
-
-impl<T> Future for AbortOnDrop<T> {
-    type Output = Result<T, JoinError>;
-
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        Pin::new(&mut self.0).poll(context)
-    }
-}
-
-impl<T> Drop for AbortOnDrop<T> {
-    fn drop(&mut self) {
-        self.0.abort();
-    }
 }
 
 #[cfg(test)]

@@ -16,6 +16,7 @@ use crate::{
     platform::{Registry, WorkerThread},
 };
 
+mod abort_on_drop;
 mod error;
 mod future;
 mod scoped;
@@ -26,6 +27,7 @@ mod tests;
 mod wait;
 mod waiter;
 
+pub use abort_on_drop::AbortOnDropHandle;
 pub use error::JoinError;
 pub use future::spawn_future;
 pub(crate) use future::spawn_future_on;
@@ -46,7 +48,8 @@ pub type JoinHandle<T> = ScopedJoinHandle<'static, T>;
 /// - [`join`](Self::join) waits for the result. [`wait_timeout`](Self::wait_timeout) waits for a
 ///   limited time.
 /// - It is a [`Future`], which any runtime can await. The job wakes the task once, when it is done.
-/// - [`abort`](Self::abort) drops a job that has not begun.
+/// - [`abort`](Self::abort) drops a job that has not begun, and so does the drop of a handle of
+///   [`abort_on_drop`](JoinHandle::abort_on_drop).
 /// - A handle that is dropped detaches its job, which runs all the same. If the job panics then,
 ///   the panic goes where that of a [spawned](crate::spawn()) one goes: to the pool's [panic
 ///   handler](crate::ThreadPoolBuilder::panic_handler), or to the scope.

@@ -1,0 +1,156 @@
+//! A handle that aborts its job when it is dropped.
+
+use std::{
+    fmt,
+    pin::Pin,
+    task::{Context, Poll},
+};
+
+use super::{JoinError, JoinHandle};
+
+/// A handle whose drop [aborts](JoinHandle::abort) its job, unless the job has begun. Made by
+/// [`JoinHandle::abort_on_drop`].
+///
+/// For async tasks that may be dropped while they await a job, as in a `select!` or when a client
+/// leaves: a [`JoinHandle`] would detach the job, which would run although nothing wants its
+/// result.
+///
+/// A job that has begun goes on. Give a long one a [`CancelToken`](crate::CancelToken) to look at.
+///
+/// # Examples
+/// ```
+/// async fn checksum(data: Vec<u8>) -> u32 {
+///     let job = pool_std::spawn_handle(move || data.iter().map(|&byte| u32::from(byte)).sum());
+///     // If this future is dropped before the job has begun, the job does not run.
+///     job.abort_on_drop().await.unwrap_or_else(|error| error.resume())
+/// }
+///
+/// assert_eq!(pool_std::block_on(checksum(vec![1, 2, 3])), 6);
+/// ```
+#[must_use = "a handle that is dropped aborts its job"]
+pub struct AbortOnDropHandle<T> {
+    /// None when the handle was detached.
+    handle: Option<JoinHandle<T>>,
+}
+
+impl<T> JoinHandle<T> {
+    /// Makes the drop of this handle abort the job, unless the job has begun.
+    ///
+    /// # Examples
+    /// ```
+    /// let pool = pool_std::ThreadPoolBuilder::new().num_threads(1).build()?;
+    /// pool.install(|| {
+    ///     let job = pool_std::spawn_handle(|| unreachable!("the only worker is here"));
+    ///     drop(job.abort_on_drop());
+    /// });
+    /// # Ok::<(), pool_std::BuildError>(())
+    /// ```
+    pub fn abort_on_drop(self) -> AbortOnDropHandle<T> {
+        AbortOnDropHandle { handle: Some(self) }
+    }
+}
+
+impl<T> AbortOnDropHandle<T> {
+    /// Whether the job has ended, so that an `await` returns at once.
+    ///
+    /// # Examples
+    /// ```
+    /// let job = pool_std::spawn_handle(|| 6 * 7).abort_on_drop();
+    /// while !job.is_finished() {
+    ///     std::thread::yield_now();
+    /// }
+    /// ```
+    #[must_use]
+    pub fn is_finished(&self) -> bool {
+        self.handle().is_finished()
+    }
+
+    /// Returns the handle as it was before. Its drop detaches the job.
+    ///
+    /// # Examples
+    /// ```
+    /// let job = pool_std::spawn_handle(|| 6 * 7).abort_on_drop();
+    /// assert_eq!(job.detach().join().ok(), Some(42));
+    /// ```
+    pub fn detach(mut self) -> JoinHandle<T> {
+        self.handle.take().expect(IS_THERE)
+    }
+
+    fn handle(&self) -> &JoinHandle<T> {
+        self.handle.as_ref().expect(IS_THERE)
+    }
+}
+
+const IS_THERE: &str = "only `detach` takes the handle, and with it the value";
+
+impl<T> Future for AbortOnDropHandle<T> {
+    type Output = Result<T, JoinError>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        Pin::new(self.handle.as_mut().expect(IS_THERE)).poll(context)
+    }
+}
+
+/// # Panics
+/// As [`JoinHandle::abort`]: continues a panic of the closure's drop.
+impl<T> Drop for AbortOnDropHandle<T> {
+    fn drop(&mut self) {
+        if let Some(handle) = &self.handle {
+            handle.abort();
+        }
+    }
+}
+
+impl<T> fmt::Debug for AbortOnDropHandle<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("AbortOnDropHandle")
+            .field(self.handle())
+            .finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use crate::{ThreadPool, ThreadPoolBuilder, block_on, spawn_handle};
+
+    /// A pool whose only worker runs the calls of a test.
+    fn pool() -> ThreadPool {
+        ThreadPoolBuilder::new().num_threads(1).build().unwrap()
+    }
+
+    #[test]
+    fn a_job_that_has_not_begun_is_dropped_with_its_handle() {
+        let (sender, receiver) = mpsc::channel();
+        pool().install(move || {
+            let job = spawn_handle(move || sender.send(()).unwrap()).abort_on_drop();
+            assert!(!job.is_finished());
+            drop(job);
+            assert_eq!(
+                receiver.recv(),
+                Err(mpsc::RecvError),
+                "the closure is dropped"
+            );
+        });
+    }
+
+    #[test]
+    fn a_job_that_was_detached_runs() {
+        let (sender, receiver) = mpsc::channel();
+        let pool = pool();
+        pool.install(|| {
+            let job = spawn_handle(move || sender.send(42).unwrap()).abort_on_drop();
+            drop(job.detach());
+        });
+        assert_eq!(receiver.recv(), Ok(42));
+    }
+
+    #[test]
+    fn a_result_is_awaited_and_the_drop_after_it_does_nothing() {
+        let mut job = pool().spawn_handle(|| 42).abort_on_drop();
+        assert_eq!(block_on(&mut job).unwrap(), 42);
+        assert!(job.is_finished());
+        drop(job);
+    }
+}
