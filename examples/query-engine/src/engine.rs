@@ -1,7 +1,8 @@
 //! The engine: a pool, the inputs, and the table of queries.
 
 use std::{
-    fmt, io,
+    collections::HashMap,
+    fmt, io, ptr,
     sync::{Arc, Mutex},
     thread::{self, JoinHandle},
 };
@@ -11,7 +12,7 @@ use pool_std::{BuildError, DeadlockReport, ThreadPool, ThreadPoolBuilder};
 use crate::{
     blocking::{self, Closer},
     context::{Caller, Context},
-    cycle::Cycle,
+    cycle::{Cycle, CycleError},
     evaluate::Evaluation,
     inputs::Inputs,
     rules::{Answer, Rules},
@@ -190,14 +191,18 @@ impl<R: Rules> Engine<R> {
     /// Of cycles that overlap, the engine finds at least one: each query that is on a cycle or
     /// needs one has an error, but not each possible path is reported.
     pub fn cycles(&self) -> Vec<Cycle<R::Key>> {
-        let mut cycles = Vec::new();
+        // All queries on a cycle share its error. A copy for each would be as long as the cycle.
+        let mut errors: HashMap<*const Cycle<R::Key>, CycleError<R::Key>> = HashMap::new();
         self.shared.table.for_each_memo(|_, memo| {
             if let Err(error) = &memo.answer
                 && memo.verified == self.inputs.revision()
             {
-                cycles.push(error.cycle().clone());
+                let shared = ptr::from_ref(error.cycle());
+                errors.entry(shared).or_insert_with(|| error.clone());
             }
         });
+        let errors = errors.values().map(|error| error.cycle().clone());
+        let mut cycles: Vec<_> = errors.collect();
         cycles.sort_unstable();
         cycles.dedup();
         cycles
@@ -278,5 +283,56 @@ impl std::error::Error for EngineError {
             Self::Pool(error) => Some(error),
             Self::Resolver(error) => Some(error),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+
+    const RING: usize = 500;
+
+    static CLONES: AtomicUsize = AtomicUsize::new(0);
+
+    /// A number that counts how often numbers are cloned.
+    #[derive(Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    struct Number(usize);
+
+    impl Clone for Number {
+        fn clone(&self) -> Self {
+            CLONES.fetch_add(1, Ordering::Relaxed);
+            Self(self.0)
+        }
+    }
+
+    /// Each number needs the next one, and the last needs the first.
+    struct Ring;
+
+    impl Rules for Ring {
+        type Input = ();
+        type InputValue = ();
+        type Key = Number;
+        type Value = ();
+
+        fn compute(&self, key: &Number, context: &mut Context<'_, Self>) -> Answer<Self> {
+            context.get(&Number((key.0 + 1) % RING))
+        }
+    }
+
+    /// Reproduces a bug: a list of the whole cycle was made for each query on it, which filled the
+    /// memory for a ring of many thousands.
+    #[test]
+    fn a_long_cycle_is_copied_once() {
+        let engine = Engine::new(Ring, 1).unwrap();
+        assert_eq!(
+            engine.get(&Number(0)).unwrap_err().cycle().path().len(),
+            RING
+        );
+        let before = CLONES.load(Ordering::Relaxed);
+        assert_eq!(engine.cycles().len(), 1);
+        let clones = CLONES.load(Ordering::Relaxed) - before;
+        assert_eq!(clones, RING);
     }
 }
