@@ -215,7 +215,8 @@ pub unsafe trait Platform: Sized + 'static {
     fn random_seed(registry: &Registry<Self>, worker: WorkerIndex) -> u64;
 
     /// Returns what a worker's parker knows of its last wake-up, for traces. A worker asks when it
-    /// has been woken.
+    /// has been woken, perhaps before its waker has unparked it: so a parker tells each wake-up
+    /// once.
     #[inline]
     fn woken_by(parker: &Self::Parker) -> WokenBy {
         let _ = parker;

@@ -46,7 +46,7 @@ impl WakeNote {
     pub(crate) fn leave(&self) {}
 
     #[inline(always)]
-    pub(crate) fn get(&self) -> WokenBy {
+    pub(crate) fn take(&self) -> WokenBy {
         WokenBy::UNKNOWN
     }
 }

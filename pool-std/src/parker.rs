@@ -99,10 +99,10 @@ impl OsParker {
         }
     }
 
-    /// Returns which worker has given the last token, if the pool keeps a trace.
+    /// Returns which worker has given the last token, once, if the pool keeps a trace.
     #[inline]
     pub(crate) fn woken_by(&self) -> WokenBy {
-        self.note.get()
+        self.note.take()
     }
 }
 

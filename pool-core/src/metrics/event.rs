@@ -142,7 +142,8 @@ pub struct WokenBy {
     /// The number of the waker, which the platform chooses. Zero stands for a thread that is no
     /// worker, or for an unknown one.
     pub waker: u32,
-    /// When the wake-up was given, by the clock of the trace. Zero if unknown.
+    /// When the wake-up was given, by the clock of the trace. Zero if unknown, as for a worker that
+    /// found itself awake before its waker had unparked it.
     pub at: u64,
 }
 

@@ -97,3 +97,16 @@ suite! {
     Condvar => condvar_parker;
     Futex => futex_parker;
 }
+
+/// Reproduces a bug: a worker that found itself released before its waker had unparked it, and did
+/// not park, read the note of its wake-up before. A trace named the wrong waker, at a time before
+/// the worker fell asleep.
+#[cfg(feature = "trace")]
+#[test]
+fn a_wake_up_is_told_once() {
+    let parker = OsParker::new(ParkerKind::default());
+    parker.unpark();
+    parker.park();
+    assert_ne!(parker.woken_by().at, 0);
+    assert_eq!(parker.woken_by(), WokenBy::UNKNOWN);
+}

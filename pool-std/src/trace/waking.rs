@@ -26,7 +26,7 @@ impl WakeNote {
         self.0.set(WokenBy { waker, at });
     }
 
-    pub(crate) fn get(&self) -> WokenBy {
-        self.0.get()
+    pub(crate) fn take(&self) -> WokenBy {
+        self.0.take()
     }
 }
