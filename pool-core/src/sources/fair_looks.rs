@@ -24,7 +24,7 @@ const JOBS_BETWEEN_LOOKS: u8 = 64;
 ///
 /// A worker takes a fair look after every 64 jobs that it begins at top level, below no other job,
 /// and after every 64 urgent ones. It then looks at the sources of the list [`FairSource::ALL`],
-/// beginning with another one each time. So among 260 jobs that a worker begins at top level, there
+/// beginning with another one each time. So among 325 jobs that a worker begins at top level, there
 /// is one from each source that is not empty at its look. Urgent jobs come first at all other
 /// times.
 ///
@@ -56,14 +56,21 @@ pub(crate) struct FairLooks {
 /// A source that comes first at some fair looks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum FairSource {
-    Local,
+    Deque,
+    Inbox,
     Others,
     Injector,
     Background,
 }
 
 impl FairSource {
-    const ALL: [Self; 4] = [Self::Background, Self::Injector, Self::Others, Self::Local];
+    const ALL: [Self; 5] = [
+        Self::Background,
+        Self::Injector,
+        Self::Others,
+        Self::Inbox,
+        Self::Deque,
+    ];
 }
 
 impl FairLooks {
@@ -179,7 +186,8 @@ impl<P: Platform> WorkerThread<P> {
             FairSource::Background => self.take_background().success(),
             FairSource::Injector => self.take_injected().success(),
             FairSource::Others => self.steal().success(),
-            FairSource::Local => self.take_local_job().map(Found::own),
+            FairSource::Inbox => self.take_inbox_job().map(Found::own),
+            FairSource::Deque => self.take_deque_job().map(Found::own),
         })
     }
 }

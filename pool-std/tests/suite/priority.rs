@@ -113,20 +113,30 @@ fn each_kind_wakes_a_sleeping_pool() {
     }
 }
 
-/// A job that spawns the next one keeps a worker of its own deque busy for good.
-#[test]
-fn jobs_that_spawn_each_other_do_not_starve_background_jobs() {
-    fn next(stop: Arc<AtomicBool>) {
+/// Begins jobs each of which spawns the next one until they are to stop. They keep the workers'
+/// own deques busy.
+fn spawn_chains(pool: &ThreadPool) -> Arc<AtomicBool> {
+    fn next(stop: Arc<AtomicBool>, began: mpsc::SyncSender<()>) {
+        // The channel is full soon.
+        _ = began.try_send(());
         if !stop.load(SeqCst) {
-            pool_std::spawn(move || next(stop));
+            pool_std::spawn(move || next(stop, began));
         }
     }
-    let pool = pool(2);
     let stop = Arc::new(AtomicBool::new(false));
+    let (sender, receiver) = mpsc::sync_channel(100);
     for _ in 0..4 {
-        let stop = stop.clone();
-        pool.spawn(move || next(stop));
+        let (stop, began) = (stop.clone(), sender.clone());
+        pool.spawn(move || next(stop, began));
     }
+    assert_eq!(receiver.iter().take(100).count(), 100);
+    stop
+}
+
+#[test]
+fn jobs_that_spawn_each_other_do_not_starve_background_jobs() {
+    let pool = pool(2);
+    let stop = spawn_chains(&pool);
     let (sender, receiver) = mpsc::channel();
     for kind in 0..KINDS {
         let sender = sender.clone();
@@ -137,6 +147,20 @@ fn jobs_that_spawn_each_other_do_not_starve_background_jobs() {
     assert_eq!(kinds, [0, 1, 2]);
     stop.store(true, SeqCst);
     pool.shutdown().unwrap();
+}
+
+/// Reproduces a bug: a worker looked at its own deque before the jobs of broadcasts at fair looks,
+/// too, so that a broadcast never ended.
+#[test]
+fn jobs_that_spawn_each_other_do_not_starve_broadcasts() {
+    for num_threads in [1, 2] {
+        let pool = pool(num_threads);
+        let stop = spawn_chains(&pool);
+        let workers = pool.broadcast(|context| context.index());
+        assert!(workers.into_iter().eq(0..num_threads));
+        stop.store(true, SeqCst);
+        pool.shutdown().unwrap();
+    }
 }
 
 /// Urgent jobs that spawn the next one, as many as there are workers and more.
