@@ -47,8 +47,9 @@ impl Protocol for VirtualJec {
 /// Counters for each socket.
 pub type VirtualSockets = pool_core::Sockets<Box<[VirtualJec]>>;
 
-/// The workers of a socket: those of a node in the cost model for servers.
-const SOCKET: usize = 64;
+/// The workers of a socket: those of a node in the cost model for servers. In tests so few that
+/// small pools have several sockets.
+const SOCKET: usize = if cfg!(test) { 2 } else { 64 };
 
 impl Protocol for VirtualSockets {
     fn create(workers: usize, policy: IdlePolicy) -> Result<Self, TooManyWorkers> {

@@ -5,7 +5,7 @@ use std::{
     sync::{Mutex, OnceLock},
 };
 
-use pool_core::{Event, SearchEnd};
+use pool_core::{Event, JobName, SearchEnd};
 
 type Table = HashMap<(&'static str, &'static str), &'static str>;
 
@@ -66,13 +66,17 @@ impl Transitions {
         }
     }
 
-    /// Returns how many transitions there were.
+    /// Returns how many transitions there were, of a worker that has left.
     ///
     /// # Errors
-    /// The first one that is not in the table.
+    /// The first one that is not in the table, or what has not ended.
     pub(crate) fn check(&self) -> Result<u64, String> {
         let shown = self.0.lock().expect("no test panics meanwhile");
-        shown.illegal.clone().map_or(Ok(shown.count), Err)
+        match (&shown.illegal, shown.state, shown.depth) {
+            (Some(illegal), ..) => Err(illegal.clone()),
+            (None, "absent", 0) => Ok(shown.count),
+            (None, state, depth) => Err(format!("{state} at the end, in {depth} jobs")),
+        }
     }
 }
 
@@ -108,7 +112,31 @@ fn an_event_that_cannot_be_is_noticed() {
     for event in [Event::Enter, Event::Idle, Event::Sleep] {
         shown.observe(event);
     }
-    assert_eq!(shown.check(), Ok(3));
+    assert_eq!(
+        shown.check(),
+        Err("asleep at the end, in 0 jobs".to_owned())
+    );
     shown.observe(Event::DequeFull);
     assert_eq!(shown.check(), Err("DequeFull while asleep".to_owned()));
+}
+
+#[test]
+fn a_job_that_does_not_end_is_noticed() {
+    let shown = Transitions::new();
+    for event in [Event::Enter, Event::Job(JobName::UNKNOWN), Event::Idle] {
+        shown.observe(event);
+    }
+    for event in [Event::Active(SearchEnd::Latch), Event::JobEnd, Event::Idle] {
+        shown.observe(event);
+    }
+    for event in [Event::Active(SearchEnd::Latch), Event::Leave] {
+        shown.observe(event);
+    }
+    assert_eq!(shown.check(), Ok(8));
+    shown.observe(Event::Enter);
+    shown.observe(Event::Job(JobName::UNKNOWN));
+    assert_eq!(
+        shown.check(),
+        Err("active at the end, in 1 jobs".to_owned())
+    );
 }

@@ -11,7 +11,7 @@ use super::*;
 use crate::{
     cost::{CostModel, ideal_wake_tree},
     platform::VirtualParker,
-    protocol::{VirtualClassic, VirtualHints, VirtualJec},
+    protocol::{VirtualClassic, VirtualHints, VirtualJec, VirtualSockets},
 };
 
 /// Checks after each run that its workers have done only what workers may do.
@@ -85,6 +85,11 @@ fn hints_runs_all_workloads_in_a_crowd() {
     runs_all_workloads_in_a_crowd::<VirtualHints>();
 }
 
+#[test]
+fn sockets_run_all_workloads_in_a_crowd() {
+    runs_all_workloads_in_a_crowd::<VirtualSockets>();
+}
+
 /// The jobs of joins wake as many workers as have a processor.
 #[test]
 fn few_workers_run_the_joins_of_a_crowd() {
@@ -113,6 +118,11 @@ fn classic_runs_all_workloads() {
 #[test]
 fn hints_runs_all_workloads() {
     runs_all_workloads::<VirtualHints>();
+}
+
+#[test]
+fn sockets_run_all_workloads() {
+    runs_all_workloads::<VirtualSockets>();
 }
 
 /// Checks that workers that search leave the front of the injector to those that take jobs from it.
