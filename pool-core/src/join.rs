@@ -143,8 +143,12 @@ impl<P: Platform> WorkerThread<P> {
             // SAFETY: 1. it never was in a queue.
             Ok(result_a) => (result_a, unsafe { job_b.body().run_inline(context()) }),
             Err(panic) => {
+                // The first panic counts, and not that of the drop.
                 // SAFETY: 1. the closure was neither run nor queued; 2. this is its end.
-                unsafe { job_b.body().drop_closure() };
+                let drop_b = || unsafe { job_b.body().drop_closure() };
+                if let Err(second) = P::catch_unwind(drop_b) {
+                    discard_panic::<P>(second);
+                }
                 P::resume_unwind(panic)
             }
         }

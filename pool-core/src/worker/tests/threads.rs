@@ -31,6 +31,7 @@ macro_rules! suite {
             another_job_at_the_position_of_the_second_half
             panics_in_join
             closures_are_dropped_once
+            a_panic_outlasts_the_drop_of_what_is_not_run
             calls_across_pools
             a_broadcast_reaches_sleeping_workers
             jobs_injected_before_a_panic_of_their_iterator_are_run
@@ -244,6 +245,36 @@ fn closures_are_dropped_once<P: TestPlatform>() {
                 assert_eq!(Arc::strong_count(&value), 1);
             }
         }
+    });
+}
+
+/// Checks that the panic of the first half counts, also if the deque is full, so that the second
+/// half is not run, and its drop panics.
+fn a_panic_outlasts_the_drop_of_what_is_not_run<P: TestPlatform>() {
+    struct PanicsInDrop;
+
+    impl Drop for PanicsInDrop {
+        fn drop(&mut self) {
+            std::panic::panic_any("drop");
+        }
+    }
+
+    fn nest<P: TestPlatform>(worker: &WorkerThread<P>, depth: usize) {
+        if depth > 0 {
+            worker.join_context(|by| nest(by.worker(), depth - 1), |_| (), false);
+            return;
+        }
+        let value = PanicsInDrop;
+        let fail = |_: JobContext<'_, P>| -> () { std::panic::panic_any("first half") };
+        worker.join_context(fail, move |_| core::mem::forget(value), false);
+    }
+
+    with_pool_on::<P, _>(1, |registry| {
+        let panic = catch_unwind(AssertUnwindSafe(|| {
+            registry.in_worker(|worker, _| nest(worker, DEQUE_CAPACITY));
+        }));
+        let panic = panic.unwrap_err().downcast::<&str>();
+        assert_eq!(*panic.unwrap(), "first half");
     });
 }
 
