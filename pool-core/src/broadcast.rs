@@ -10,6 +10,9 @@ impl<P: Platform> Registry<P> {
     /// Gives each worker a job that it alone may run, one from the iterator for each. One fence is
     /// enough for all.
     ///
+    /// The jobs are announced when the iterator has ended, also by a panic. So it must not wait for
+    /// a job that it has given.
+    ///
     /// Two broadcasts at the same time could be queued in different orders on different workers,
     /// and would never end if their jobs meet at a barrier. So the caller must not let two calls
     /// for one pool overlap.
@@ -20,11 +23,11 @@ impl<P: Platform> Registry<P> {
         &self,
         jobs: impl Iterator<Item = (NonNull<<P::Queue as JobQueue>::Node>, JobRef)>,
     ) {
+        let _announced = AnnouncedAtEnd(self);
         for (worker, (node, job)) in self.workers().iter().zip(jobs) {
             // SAFETY: obligation 1 is forwarded to our caller.
             unsafe { worker.inbox().push(node, job) };
         }
-        self.announce_job_for_each();
     }
 
     /// Gives one worker a job that it alone may run.
@@ -40,5 +43,14 @@ impl<P: Platform> Registry<P> {
         // SAFETY: obligation 1 is forwarded to our caller.
         unsafe { self.workers()[worker.get()].inbox().push(node, job) };
         self.announce_job_for(worker);
+    }
+}
+
+/// Jobs in the inboxes of workers, which are announced when the value is dropped.
+struct AnnouncedAtEnd<'r, P: Platform>(&'r Registry<P>);
+
+impl<P: Platform> Drop for AnnouncedAtEnd<'_, P> {
+    fn drop(&mut self) {
+        self.0.announce_job_for_each();
     }
 }

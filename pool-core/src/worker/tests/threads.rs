@@ -35,6 +35,7 @@ macro_rules! suite {
             calls_across_pools
             a_broadcast_reaches_sleeping_workers
             jobs_injected_before_a_panic_of_their_iterator_are_run
+            jobs_broadcast_before_a_panic_of_their_iterator_are_run
             stampede_of_calls_from_outside
             there_is_one_of_each_worker
         }
@@ -396,5 +397,33 @@ fn jobs_injected_before_a_panic_of_their_iterator_are_run<P: TestPlatform>() {
         job.latch().wait();
         // SAFETY: 1. the latch is set; 2. once.
         assert_eq!(unsafe { job.take_result() }, 7);
+    });
+}
+
+fn jobs_broadcast_before_a_panic_of_their_iterator_are_run<P: TestPlatform>() {
+    with_pool_on::<P, _>(2, |registry| {
+        // Unless they never sleep.
+        for _ in 0..if cfg!(miri) { 100 } else { 10_000 } {
+            if registry.num_sleeping() < 2 {
+                std::thread::yield_now();
+            }
+        }
+        let job = StackJob::new(|_| here::<P>(), BlockingLatch::<P>::new());
+        let mut node = P::Queue::node();
+        let node = core::ptr::NonNull::from(&mut node);
+        let panic = catch_unwind(AssertUnwindSafe(|| {
+            let jobs = core::iter::once(()).map(|()| {
+                // SAFETY: 1. it stays until its latch is set; 2. this is the only use, and any
+                // thread may set it.
+                (node, unsafe { job.as_job_ref() })
+            });
+            let jobs = jobs.chain(core::iter::once_with(|| panic!("after one job")));
+            // SAFETY: 1. the node stays until the job has been run.
+            unsafe { registry.inject_broadcast(jobs) };
+        }));
+        assert!(panic.is_err());
+        job.latch().wait();
+        // SAFETY: 1. the latch is set; 2. once.
+        assert_eq!(unsafe { job.take_result() }, 0);
     });
 }
