@@ -7,14 +7,14 @@ use crate::pool::world::MAX_WORKERS;
 pub(in crate::pool) struct Shared {
     pub(super) sleeping: u8,
     pub(super) inactive: u8,
-    /// Even if a worker got sleepy since the last post. No scenario is long enough to make it come
-    /// round.
+    /// Odd if a worker got sleepy since the last post, where the counter of `Jec` is even. No
+    /// scenario is long enough to make it come round.
     pub(super) jec: u8,
     pub(super) bits: [bool; MAX_WORKERS],
 }
 
 impl Shared {
-    /// A new pool's counter is odd: active.
+    /// In a new pool, no worker is.
     pub(super) fn is_sleepy(self) -> bool {
         self.jec % 2 == 1
     }
