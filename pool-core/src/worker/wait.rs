@@ -107,7 +107,7 @@ impl<P: Platform> WorkerThread<P> {
     /// that is in no job, and waits for all jobs of its pool.
     pub fn wait_for_all_jobs(&self, latch: &CoreLatch) {
         if !latch.probe() {
-            self.run_jobs_until(latch, Setter::Worker);
+            self.run_jobs_until(latch, Setter::Worker, true);
         }
     }
 
@@ -120,7 +120,7 @@ impl<P: Platform> WorkerThread<P> {
     pub(crate) fn borrow_until(&self, closure_ended: &CoreLatch, lender: Isolation) {
         let run_jobs = || {
             if !closure_ended.probe() {
-                self.run_jobs_until(closure_ended, Setter::Outside);
+                self.run_jobs_until(closure_ended, Setter::Outside, true);
             }
         };
         match lender {
@@ -137,23 +137,25 @@ impl<P: Platform> WorkerThread<P> {
     pub(super) unsafe fn wait_for_stop(&self) {
         let latch = self.shared().terminate();
         if !latch.probe() {
-            self.run_jobs_until(latch, Setter::Stop);
+            self.run_jobs_until(latch, Setter::Stop, true);
         }
     }
 
     #[cold]
     fn wait_cold(&self, awaited: Awaited, latch: &CoreLatch, setter: Setter) {
         match awaited.isolation {
-            Isolation::Anything => self.run_jobs_until(latch, setter),
+            Isolation::Anything => self.run_jobs_until(latch, setter, false),
             _ => self.wait_isolated(latch, awaited, setter),
         }
     }
 
-    fn run_jobs_until(&self, latch: &CoreLatch, setter: Setter) {
+    /// Runs any job until the latch is set. `is_at_top_level` says that no job is below on this
+    /// stack, so that the worker takes [fair looks](crate::sources::FairLooks).
+    fn run_jobs_until(&self, latch: &CoreLatch, setter: Setter, is_at_top_level: bool) {
         // The frame that waits holds jobs, or the latch.
         no_unwind(|| {
             while !latch.probe() {
-                let is_look_due = setter == Setter::Stop && self.count_job();
+                let is_look_due = is_at_top_level && self.count_job();
                 if (is_look_due || self.has_urgent_jobs()) && self.run_before_own(is_look_due) {
                     continue;
                 }

@@ -10,7 +10,7 @@ use std::{
 
 use super::*;
 use crate::{
-    Priority,
+    Isolation, Priority,
     job::{Job, JobHeader, JobRef},
     queue::JobQueue,
     testing::{Test, registry, run_until_stopped, with_worker},
@@ -88,9 +88,20 @@ fn put_background(worker: &WorkerThread<Test>, node: NonNull<Node>, job: JobRef)
     unsafe { (worker.registry()).inject_with(Priority::Background, node, job) };
 }
 
-/// Runs a worker at top level, with two jobs that are put where `flood` says again and again, and
-/// one job in each of the other sources. Relooks the jobs in the order of their runs.
-fn run_against(flood: Put, others: &[(&'static str, Put)]) -> Vec<&'static str> {
+/// Where a worker runs any job until it is requested to stop, below no job on its stack.
+const AT_TOP_LEVEL: [fn(&WorkerThread<Test>); 3] = [
+    run_until_stopped,
+    |worker| worker.wait_for_all_jobs(worker.shared().terminate()),
+    |worker| worker.borrow_until(worker.shared().terminate(), Isolation::Anything),
+];
+
+/// Runs a worker, with two jobs that are put where `flood` says again and again, and one job in
+/// each of the other sources. Returns the jobs in the order of their runs.
+fn run_against(
+    flood: Put,
+    others: &[(&'static str, Put)],
+    run: fn(&WorkerThread<Test>),
+) -> Vec<&'static str> {
     let registry = registry::<Test>(2);
     let (log, others_left) = (RefCell::new(Vec::new()), Cell::new(others.len()));
     let new = |name, again| TestJob {
@@ -111,7 +122,7 @@ fn run_against(flood: Put, others: &[(&'static str, Put)]) -> Vec<&'static str> 
             job.put(if name == "others" { &victim } else { worker }, put);
         }
         floods.iter().for_each(|job| job.put(worker, flood));
-        run_until_stopped(worker);
+        run(worker);
         while worker.yield_local() {}
         while worker.yield_now() {}
     });
@@ -127,19 +138,21 @@ fn jobs_that_spawn_each_other_leave_looks_to_all_other_sources() {
         ("injector", put_normal),
         ("background", put_background),
     ];
-    let order = run_against(put_own, &others);
-    for (name, _) in others {
-        let place = order.iter().position(|job| *job == name);
+    for run in AT_TOP_LEVEL {
+        let order = run_against(put_own, &others, run);
+        for (name, _) in others {
+            let place = order.iter().position(|job| *job == name);
+            assert!(
+                place.is_some_and(|place| place < PROMISED),
+                "{name}: {place:?}"
+            );
+        }
         assert!(
-            place.is_some_and(|place| place < PROMISED),
-            "{name}: {place:?}"
+            order[..usize::from(JOBS_BETWEEN_LOOKS) - 1]
+                .iter()
+                .all(|job| *job == "flood")
         );
     }
-    assert!(
-        order[..usize::from(JOBS_BETWEEN_LOOKS) - 1]
-            .iter()
-            .all(|job| *job == "flood")
-    );
 }
 
 #[test]
@@ -151,19 +164,21 @@ fn urgent_jobs_leave_looks_to_all_other_sources() {
         ("injector", put_normal),
         ("background", put_background),
     ];
-    let order = run_against(put_urgent, &others);
-    for (name, _) in others {
-        let place = order.iter().position(|job| *job == name);
+    for run in AT_TOP_LEVEL {
+        let order = run_against(put_urgent, &others, run);
+        for (name, _) in others {
+            let place = order.iter().position(|job| *job == name);
+            assert!(
+                place.is_some_and(|place| place < PROMISED),
+                "{name}: {place:?}"
+            );
+        }
         assert!(
-            place.is_some_and(|place| place < PROMISED),
-            "{name}: {place:?}"
+            order[..usize::from(JOBS_BETWEEN_LOOKS) - 1]
+                .iter()
+                .all(|job| *job == "flood")
         );
     }
-    assert!(
-        order[..usize::from(JOBS_BETWEEN_LOOKS) - 1]
-            .iter()
-            .all(|job| *job == "flood")
-    );
 }
 
 /// The wait ends only when the worker has run its own job.

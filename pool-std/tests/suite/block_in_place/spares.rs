@@ -302,3 +302,35 @@ fn spares_of_a_scoped_pool_run_in_the_wrapper() {
         })
         .unwrap();
 }
+
+/// Reproduces a bug: a spare took no fair looks, so that jobs that spawn each other kept it from
+/// the job for which the worker's own thread waited.
+#[test]
+fn a_spare_leaves_looks_to_jobs_from_outside() {
+    fn next(stop: Arc<AtomicBool>, began: mpsc::SyncSender<()>) {
+        // The channel is full soon.
+        _ = began.try_send(());
+        if !stop.load(SeqCst) {
+            spawn(move || next(stop, began));
+        }
+    }
+    let pool = super::pool(1, 1);
+    while !pool.install(lends) {}
+    let [(waits, is_waiting), (sender, receiver)] = [(); 2].map(|()| mpsc::channel());
+    let waiter = pool.spawn_handle(move || {
+        block_in_place(move || {
+            waits.send(()).unwrap();
+            receiver.recv()
+        })
+    });
+    is_waiting.recv().unwrap();
+    let stop = Arc::new(AtomicBool::new(false));
+    let (began, jobs) = mpsc::sync_channel(100);
+    let chain = stop.clone();
+    pool.spawn(move || next(chain, began));
+    assert_eq!(jobs.iter().take(100).count(), 100);
+    pool.spawn(move || sender.send(()).unwrap());
+    waiter.join().unwrap().unwrap();
+    stop.store(true, SeqCst);
+    pool.shutdown().unwrap();
+}
