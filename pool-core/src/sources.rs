@@ -20,7 +20,7 @@
 //! (`worker/isolated.rs`).
 //!
 //! A protocol may wake a worker with a hint, which says in which of these the work is. The worker
-//! looks there once, after its own queues.
+//! looks there once, after the urgent jobs and its own queues.
 //!
 //! A sleeping worker overlooks a queue that is not listed here (rayon#992). So
 //! [`find_work`](WorkerThread::find_work) and
@@ -96,11 +96,12 @@ impl<P: Platform> WorkerThread<P> {
     }
 
     /// Searches as [`find_work`](Self::find_work) does, but looks where the hint says right after
-    /// this worker's own queues.
+    /// the urgent jobs and this worker's own queues.
     #[cold]
     pub(crate) fn find_work_at(&self, hint: Hint) -> Option<Found> {
-        let found = match self.take_local_job() {
-            Some(job) => Steal::Success(Found::own(job)),
+        let urgent = self.take_urgent();
+        let found = match urgent.or_else(|| self.take_local_job().map(Found::own)) {
+            Some(found) => Steal::Success(found),
             None => self.look_at(hint),
         };
         if let Steal::Success(found) = found {

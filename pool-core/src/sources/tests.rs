@@ -111,6 +111,25 @@ fn a_hint_comes_right_after_the_local_queues() {
     }
 }
 
+/// The hint may be that of another job.
+#[test]
+fn an_urgent_job_comes_before_a_hint() {
+    const NORMAL: usize = 1;
+    const URGENT: usize = 2;
+    let order = order(
+        |workers, jobs: [_; 3], nodes| {
+            push(&workers[0], jobs[0]);
+            let injectors = workers[0].registry().injectors();
+            for (priority, job) in [(Priority::Normal, NORMAL), (Priority::Urgent, URGENT)] {
+                // SAFETY: 1. the nodes stay until the jobs have been run.
+                unsafe { injectors.of(priority).push(nodes[job], jobs[job]) };
+            }
+        },
+        |worker| worker.find_work_at(Hint::Injector).map(|found| found.job),
+    );
+    assert_eq!(order, [URGENT, 0, NORMAL]);
+}
+
 /// Returns the victims from which a thief with this seed takes, one after the other, while each of
 /// three has one job.
 fn victims(seed: u64, searches: usize) -> Vec<usize> {
