@@ -170,9 +170,9 @@ impl<'w, P: Platform> PendingJobs<'w, P> {
         self.latch.remove_and_wait(left + 1, owner, outside);
     }
 
-    /// Runs jobs of the worker's own until it has none or the scope's jobs are done, and then ends
-    /// that counts are prepaid. Returns how many counts are left, which the caller removes from
-    /// the latch; 0 if `worker` is not the scope's.
+    /// Runs urgent jobs and the worker's own until it has none or the scope's jobs are done, and
+    /// then ends that counts are prepaid. Returns how many counts are left, which the caller
+    /// removes from the latch; 0 if `worker` is not the scope's.
     fn close(&self, worker: &WorkerThread<P>) -> usize {
         if !self.is_owner(worker) {
             return 0;
@@ -185,14 +185,16 @@ impl<'w, P: Platform> PendingJobs<'w, P> {
         left
     }
 
-    /// Runs jobs of the worker's own as [`close`](Self::close) says. Not in an isolated job, where
-    /// only those may run that were pushed since the scope began: the wait for the scope sees to
-    /// that.
+    /// Runs jobs as [`close`](Self::close) says. Not in an isolated job, where only those may run
+    /// that were pushed since the scope began: the wait for the scope sees to that.
     #[inline]
     fn run_local_jobs(&self, worker: &WorkerThread<P>) {
         // The body is pending, too. Other jobs of the worker must not run when the scope's are
         // done: they may wait for what comes after the scope.
         while self.latch.pending() > self.left() + 1 {
+            if worker.has_urgent_jobs() && worker.run_before_own(false) {
+                continue;
+            }
             let Some(job) = worker.take_local_job() else {
                 break;
             };

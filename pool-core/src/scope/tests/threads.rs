@@ -1,5 +1,6 @@
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
+    ptr::NonNull,
     sync::Arc,
     thread,
     vec::Vec,
@@ -7,7 +8,9 @@ use std::{
 
 use super::{super::*, Sent};
 use crate::{
+    Priority,
     job::{Job, JobHeader, JobRef},
+    queue::JobQueue as _,
     testing::{self, Test, TestPlatform as _, with_pool},
 };
 
@@ -188,6 +191,30 @@ fn a_scope_ends_before_other_jobs() {
         while worker.yield_local() {}
         let counts = [&runs, &other, &older].map(|count| count.load(Ordering::Relaxed));
         assert_eq!(counts, [3, 1, 1]);
+    });
+}
+
+/// A worker that looks for a job takes an urgent one first, also at the end of a scope.
+#[test]
+fn an_urgent_job_comes_before_those_of_a_scope() {
+    with_worker(|worker| {
+        let (urgent, runs) = (AtomicU8::new(0), AtomicU8::new(0));
+        let urgent_job = Counting::new(&urgent, None);
+        let mut node = <Test as Platform>::Queue::node();
+        let scope = ScopeCore::new(Some(worker), worker.registry());
+        let jobs: Vec<_> = (0..3).map(|_| Counting::new(&runs, Some(&scope))).collect();
+        scope.complete(Some(worker), || {
+            jobs.iter().for_each(|job| job.post(worker));
+            let node = NonNull::from(&mut node);
+            // SAFETY: `new`: as in `post`. `inject_with`: 1. it lives as long as the job.
+            unsafe {
+                let job = JobRef::new(&raw const urgent_job);
+                worker.registry().inject_with(Priority::Urgent, node, job);
+            }
+        });
+        let ran_first = urgent.load(Ordering::Relaxed);
+        while worker.yield_now() {}
+        assert_eq!((ran_first, runs.into_inner()), (1, 3));
     });
 }
 
