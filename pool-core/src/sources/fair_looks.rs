@@ -51,6 +51,8 @@ pub(crate) struct FairLooks {
     inbox_is_next: Cell<bool>,
     /// The number in [`FairSource::ALL`] of the source that comes first at the next look.
     next: Cell<u8>,
+    /// How deep jobs are that the worker begins at top level.
+    top: Cell<usize>,
 }
 
 /// A source that comes first at some fair looks.
@@ -82,7 +84,14 @@ impl FairLooks {
             own: Cell::new(JOBS_BETWEEN_LOOKS),
             inbox_is_next: Cell::new(true),
             next: Cell::new(0),
+            top: Cell::new(0),
         }
+    }
+
+    /// Notes how deep jobs are that the worker begins at top level, or 0 if it begins none there.
+    /// Returns the last note.
+    pub(crate) fn set_top(&self, depth: usize) -> usize {
+        self.top.replace(depth)
     }
 
     /// Counts a job. Returns whether a fair look comes before it.
@@ -152,6 +161,23 @@ impl<P: Platform> WorkerThread<P> {
                 Steal::Retry => retries.wait(self),
             }
         }
+    }
+
+    /// Whether the worker has begun the job that it runs at top level, so that it takes fair looks
+    /// when the job has ended.
+    pub fn is_in_job_at_top_level(&self) -> bool {
+        self.is_running_job() && self.depth() == self.fair_looks().top.get()
+    }
+
+    /// Whether the worker is between two jobs that it begins at top level.
+    pub(crate) fn is_at_top_level(&self) -> bool {
+        self.depth() + 1 == self.fair_looks().top.get()
+    }
+
+    /// Lets the oldest job of this worker's deque come next.
+    pub(crate) fn let_oldest_come_next(&self) {
+        self.fair_looks().own.set(1);
+        self.fair_looks().inbox_is_next.set(false);
     }
 
     /// Takes a job of this worker's own that is not the newest one, if it is the turn of such a job.

@@ -115,12 +115,13 @@ impl<P: Platform> WorkerThread<P> {
         popped
     }
 
-    /// Takes the oldest job of this worker's deque, if it was pushed since the innermost job has
-    /// begun. It must be run as that of [`take_local_job`](Self::take_local_job).
+    /// Takes the oldest job of this worker's deque. In the wait of a job, only if it was pushed
+    /// since the job has begun. It must be run as that of [`take_local_job`](Self::take_local_job).
     pub(crate) fn take_oldest_job(&self) -> Option<JobRef> {
         // Thieves may take it meanwhile, and then the next one is newer.
         let oldest = self.own.deque().oldest()?;
-        if self.is_running_job() && !oldest.is_at_or_after(self.begin.get()) {
+        let is_in_wait = self.is_running_job() && !self.is_at_top_level();
+        if is_in_wait && !oldest.is_at_or_after(self.begin.get()) {
             return None;
         }
         let popped = self.own.pop_oldest()?;

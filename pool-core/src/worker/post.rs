@@ -64,6 +64,20 @@ impl<P: Platform> WorkerThread<P> {
         }
     }
 
+    /// Queues a job as [`post`](Self::post) does, behind the others of this worker's deque: the next
+    /// job that the worker takes from there is the oldest.
+    ///
+    /// For a job that [runs at top level](Self::is_in_job_at_top_level), and gives way to others.
+    /// The worker comes to those of other sources at its fair looks.
+    ///
+    /// # Safety
+    /// 1. As for [`JobRef::execute`].
+    pub unsafe fn post_last(&self, job: JobRef) {
+        self.let_oldest_come_next();
+        // SAFETY: obligation 1 is forwarded to our caller.
+        unsafe { self.post(job) };
+    }
+
     /// Queues jobs as [`post`](Self::post) does, in their order, with one fence and one decision
     /// which workers to wake for all of them. Jobs that the deque has no room for are run at
     /// once.

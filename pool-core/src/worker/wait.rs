@@ -152,6 +152,7 @@ impl<P: Platform> WorkerThread<P> {
     /// Runs any job until the latch is set. `is_at_top_level` says that no job is below on this
     /// stack, so that the worker takes [fair looks](crate::sources::FairLooks).
     fn run_jobs_until(&self, latch: &CoreLatch, setter: Setter, is_at_top_level: bool) {
+        let top = is_at_top_level.then(|| self.fair_looks().set_top(self.depth() + 1));
         // The frame that waits holds jobs, or the latch.
         no_unwind(|| {
             while !latch.probe() {
@@ -172,6 +173,7 @@ impl<P: Platform> WorkerThread<P> {
                 }
             }
         });
+        top.map(|top| self.fair_looks().set_top(top));
         self.lower_begin();
     }
 }

@@ -134,13 +134,21 @@ where
         unsafe { post_or_inject(worker, &self.registry, self.clone().reference()) };
     }
 
-    /// Gives the future to the workers, for the one that has polled it, at the end of the line: it
-    /// has woken itself, and others should be polled first.
+    /// Gives the future to the workers, for the one that has polled it, at the end of a line: it has
+    /// woken itself, and others should be polled first.
     fn queue_last(self: Arc<Self>) {
         let registry = Arc::as_ptr(&self.registry);
-        // SAFETY: the registry lives, because this thread is a worker of the pool. `reference`: 1.
-        // it is queued. `inject`: 1. the queue needs no node.
-        unsafe { (*registry).inject(NO_NODE, self.reference()) };
+        // SAFETY: the registry lives, because this thread is a worker of the pool.
+        let registry = unsafe { &*registry };
+        let worker = current_worker_for_detached(registry);
+        match worker.filter(|worker| worker.is_in_job_at_top_level()) {
+            // SAFETY: `reference`: 1. it is queued. `post_last`: 1. it is used for this alone.
+            Some(worker) => unsafe { worker.post_last(self.reference()) },
+            // A wait would come to no other source before its own jobs.
+            //
+            // SAFETY: as above; the queue needs no node.
+            None => unsafe { registry.inject(NO_NODE, self.reference()) },
+        }
     }
 
     /// Rings for the worker that joins the future, if the state says so.
