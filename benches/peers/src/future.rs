@@ -27,6 +27,9 @@ const YIELDS: usize = 500;
 /// Calls from outside, one after the other.
 const CALLS: usize = 1_000;
 
+/// Measures something once, on a runtime.
+type Measure<R> = fn(&R) -> f64;
+
 pub(crate) fn cases(pools: &[Pools]) -> Vec<Case> {
     pools
         .iter()
@@ -40,7 +43,7 @@ pub(crate) fn cases(pools: &[Pools]) -> Vec<Case> {
 }
 
 fn on<R: Runtime>(runtime: &Rc<Lazy<R>>) -> Vec<Case> {
-    let measures: [(&str, fn(&R) -> f64); 7] = [
+    let measures: [(_, Measure<R>); 7] = [
         ("spawn-inside", spawn_inside),
         ("spawn-outside", spawn_outside),
         ("chain", chain),
@@ -49,7 +52,7 @@ fn on<R: Runtime>(runtime: &Rc<Lazy<R>>) -> Vec<Case> {
         ("closures", closures),
         ("call", call),
     ];
-    let case = |(name, measure): (&str, fn(&R) -> f64)| {
+    let case = |(name, measure): (_, Measure<R>)| {
         let threads = runtime.threads();
         let runtime = runtime.clone();
         let run = move || measure(runtime.get());
