@@ -173,6 +173,8 @@ struct Guest<'r, P: Platform> {
     registry: &'r Registry<P>,
     index: WorkerIndex,
     worker: *const WorkerThread<P>,
+    /// How deep the host's jobs at top level are. The guest has none.
+    top: usize,
 }
 
 impl<P: Platform> Registry<P> {
@@ -234,6 +236,8 @@ impl<'r, P: Platform> Guest<'r, P> {
             registry,
             index,
             worker,
+            // SAFETY: it stays in place while the seat is ours.
+            top: unsafe { &*worker }.fair_looks().set_top(0),
         };
         no_unwind(|| registry.deadlock().wake_up(index));
         // SAFETY: 1. it stays in place while the seat is ours, and this is called again before.
@@ -261,6 +265,7 @@ impl<P: Platform> Drop for Guest<'_, P> {
                 worker.own().end_bias();
             }
             worker.leave_operations();
+            worker.fair_looks().set_top(self.top);
             registry
                 .deadlock()
                 .fall_asleep(index, shared.terminate(), |worker| registry.may_run(worker));

@@ -56,11 +56,13 @@ fn this_thread() -> ThreadId {
 }
 
 on_platform!(fixed, crate::testing::Test: a_guest_stays_on_its_thread_and_is_the_worker
-    a_panic_gives_the_seat_back a_guest_is_no_guest_within_itself jobs_that_a_guest_leaves_are_run
+    a_panic_gives_the_seat_back a_guest_is_no_guest_within_itself
+    a_guest_is_not_at_top_level jobs_that_a_guest_leaves_are_run
     a_job_for_the_seat_is_run joins_of_a_guest_are_stolen more_guests_than_seats
     work_that_waits_keeps_guests_out);
 on_platform!(growing, crate::testing::Growing: a_guest_stays_on_its_thread_and_is_the_worker
-    a_panic_gives_the_seat_back a_guest_is_no_guest_within_itself jobs_that_a_guest_leaves_are_run
+    a_panic_gives_the_seat_back a_guest_is_no_guest_within_itself
+    a_guest_is_not_at_top_level jobs_that_a_guest_leaves_are_run
     a_job_for_the_seat_is_run joins_of_a_guest_are_stolen more_guests_than_seats
     work_that_waits_keeps_guests_out);
 
@@ -103,6 +105,15 @@ fn a_guest_is_no_guest_within_itself<P: TestPlatform<Data = AtomicBool>>() {
                 assert!(!migrated);
             });
         });
+    });
+}
+
+/// Its waits take no fair looks, although the loop of the host does.
+fn a_guest_is_not_at_top_level<P: TestPlatform<Data = AtomicBool>>() {
+    with_guests::<P>(1, |registry| {
+        for _ in 0..2 {
+            call_as_guest(registry, |worker| assert!(!worker.is_at_top_level()));
+        }
     });
 }
 
