@@ -180,7 +180,8 @@ impl<P: Platform> WorkerThread<P> {
         self.fair_looks().inbox_is_next.set(false);
     }
 
-    /// Takes a job of this worker's own that is not the newest one, if it is the turn of such a job.
+    /// Takes a job of this worker's own that is not the newest one, if it is the turn of such a
+    /// job.
     #[inline]
     pub(crate) fn take_own_in_turn(&self) -> Option<JobRef> {
         if FairLooks::count(&self.fair_looks().own) {

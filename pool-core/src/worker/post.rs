@@ -64,8 +64,8 @@ impl<P: Platform> WorkerThread<P> {
         }
     }
 
-    /// Queues a job as [`post`](Self::post) does, behind the others of this worker's deque: the next
-    /// job that the worker takes from there is the oldest.
+    /// Queues a job as [`post`](Self::post) does, behind the others of this worker's deque: the
+    /// next job that the worker takes from there is the oldest.
     ///
     /// For a job that [runs at top level](Self::is_in_job_at_top_level), and gives way to others.
     /// The worker comes to those of other sources at its fair looks.

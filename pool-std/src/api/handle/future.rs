@@ -134,8 +134,8 @@ where
         unsafe { post_or_inject(worker, &self.registry, self.clone().reference()) };
     }
 
-    /// Gives the future to the workers, for the one that has polled it, at the end of a line: it has
-    /// woken itself, and others should be polled first.
+    /// Gives the future to the workers, for the one that has polled it, at the end of a line: it
+    /// has woken itself, and others should be polled first.
     fn queue_last(self: Arc<Self>) {
         let registry = Arc::as_ptr(&self.registry);
         // SAFETY: the registry lives, because this thread is a worker of the pool.
