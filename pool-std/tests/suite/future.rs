@@ -20,6 +20,7 @@ use std::{
 use pool_std::{JoinHandle, ShutdownError, ThreadPool, ThreadPoolBuilder, block_on};
 
 mod isolated;
+mod turns;
 
 fn pool(workers: usize) -> ThreadPool {
     ThreadPoolBuilder::new()
@@ -164,90 +165,6 @@ fn a_future_that_wakes_itself_lets_others_go_on() {
     // A job from outside is run between two polls.
     pool.install(|| event.happen());
     asking.join().unwrap();
-}
-
-#[test]
-fn futures_that_give_way_take_turns() {
-    // Before the first fair look, at which any of them may come.
-    const ROUNDS: usize = 15;
-    let log = Arc::new(Mutex::new(Vec::new()));
-    pool(1)
-        .spawn_future({
-            let log = log.clone();
-            async move {
-                let futures = [0, 1, 2].map(|number| {
-                    let log = log.clone();
-                    pool_std::spawn_future(async move {
-                        for _ in 0..ROUNDS {
-                            log.lock().unwrap().push(number);
-                            give_way().await;
-                        }
-                    })
-                });
-                for future in futures {
-                    future.await.unwrap();
-                }
-            }
-        })
-        .join()
-        .unwrap();
-    for round in log.lock().unwrap().chunks(3) {
-        let mut round = round.to_vec();
-        round.sort_unstable();
-        assert_eq!(round, [0, 1, 2]);
-    }
-}
-
-/// The wait runs the worker's own jobs first, and takes no fair looks.
-#[test]
-fn a_future_that_wakes_itself_below_a_wait_lets_others_go_on() {
-    let pool = pool(1);
-    let event = Event::default();
-    let awaited = event.clone();
-    let (began, begins) = mpsc::channel();
-    let waits = pool.spawn_handle(move || {
-        let asking = pool_std::spawn_future(async move {
-            began.send(()).unwrap();
-            let ask = || awaited.poll(&Context::from_waker(Waker::noop()));
-            while ask().is_pending() {
-                give_way().await;
-            }
-        });
-        block_on(asking).unwrap();
-    });
-    begins.recv().unwrap();
-    pool.spawn(move || event.happen());
-    waits.join().unwrap();
-}
-
-/// The only worker has all of them on its deque, the older one below.
-#[test]
-fn futures_that_wake_each_other_let_an_older_one_go_on() {
-    let pool = pool(1);
-    let is_over = Arc::new(AtomicUsize::new(0));
-    let game = pool.spawn_future(async move {
-        let ends = is_over.clone();
-        let older = pool_std::spawn_future(async move { ends.store(1, Relaxed) });
-        let turns: [Event; 2] = Default::default();
-        turns[0].happen();
-        let players = [0, 1].map(|player| {
-            let (turns, is_over) = (turns.clone(), is_over.clone());
-            pool_std::spawn_future(async move {
-                while is_over.load(Relaxed) == 0 {
-                    turns[player].wait().await;
-                    turns[player].0.lock().unwrap().0 = false;
-                    turns[1 - player].happen();
-                }
-            })
-        });
-        older.await.unwrap();
-        for player in players {
-            player.await.unwrap();
-        }
-    });
-    let (sender, receiver) = mpsc::channel();
-    thread::spawn(move || sender.send(game.join().is_ok()).unwrap());
-    assert_eq!(receiver.recv_timeout(Duration::from_secs(20)), Ok(true));
 }
 
 #[test]

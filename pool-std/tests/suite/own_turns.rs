@@ -11,7 +11,7 @@ use std::{
     time::Duration,
 };
 
-use pool_std::{Scope, ThreadPool, ThreadPoolBuilder, block_on, spawn, spawn_handle};
+use pool_std::{JoinHandle, Scope, ThreadPool, ThreadPoolBuilder, block_on, spawn, spawn_handle};
 
 /// Says when the flood ends. If it does not, it ends by itself, so that a test that fails ends.
 #[derive(Clone, Default)]
@@ -36,6 +36,14 @@ impl Flood {
         if self.goes_on() {
             spawn(|| self.spawn());
         }
+    }
+
+    /// Begins the flood above a job that ends it, and returns the handle of that job.
+    fn begin_above_a_job(&self) -> JoinHandle<()> {
+        let older = self.clone();
+        let older = spawn_handle(move || older.end());
+        self.clone().spawn();
+        older
     }
 
     fn spawn_in<'scope>(&'scope self, scope: &Scope<'scope>) {
@@ -71,9 +79,7 @@ fn ends(job: impl FnOnce(&Flood) + Send + 'static) {
 #[test]
 fn the_join_of_a_handle_reaches_an_older_job() {
     ends(|flood| {
-        let older = flood.clone();
-        let older = spawn_handle(move || older.end());
-        flood.clone().spawn();
+        let older = flood.begin_above_a_job();
         older.join().unwrap();
     });
 }
@@ -81,9 +87,7 @@ fn the_join_of_a_handle_reaches_an_older_job() {
 #[test]
 fn a_wait_for_a_limited_time_reaches_an_older_job() {
     ends(|flood| {
-        let older = flood.clone();
-        let mut older = spawn_handle(move || older.end());
-        flood.clone().spawn();
+        let mut older = flood.begin_above_a_job();
         while !older.wait_timeout(Duration::from_millis(1)) {}
     });
 }
@@ -91,9 +95,7 @@ fn a_wait_for_a_limited_time_reaches_an_older_job() {
 #[test]
 fn a_wait_for_a_future_reaches_an_older_job() {
     ends(|flood| {
-        let older = flood.clone();
-        let older = spawn_handle(move || older.end());
-        flood.clone().spawn();
+        let older = flood.begin_above_a_job();
         block_on(older).unwrap();
     });
 }

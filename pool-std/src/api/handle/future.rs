@@ -146,7 +146,7 @@ where
             Some(worker) => unsafe { worker.post_last(self.reference()) },
             // A wait would come to no other source before its own jobs.
             //
-            // SAFETY: as above; the queue needs no node.
+            // SAFETY: `reference`: 1. it is queued. `inject`: 1. the queue needs no node.
             None => unsafe { registry.inject(NO_NODE, self.reference()) },
         }
     }
