@@ -15,7 +15,7 @@ use anyhow::{Context, Result, ensure};
 
 use crate::{beside::beside, command::Step, rayon, target};
 use file::TraceFile;
-use timeline::{Timeline, Window};
+use timeline::Timeline;
 
 /// The variable by which pool-std is asked for a trace.
 const TRACE: &str = "POOL_STD_TRACE";
@@ -39,11 +39,11 @@ pub(crate) struct Arguments {
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
 
-    /// Draw from this moment on, in milliseconds
+    /// Draw and sum up from this moment on, in milliseconds
     #[arg(long, value_name = "MS", default_value_t = 0.0)]
     from: f64,
 
-    /// Draw up to this moment, in milliseconds [default: the end]
+    /// Draw and sum up to this moment, in milliseconds [default: the end]
     #[arg(long, value_name = "MS")]
     to: Option<f64>,
 
@@ -101,18 +101,14 @@ fn traced(program: &Path, arguments: &[OsString], output: &Path, here: &Path) ->
 /// Draws a trace, whose title is the name of a file, and says what is in it.
 fn draw(output: &Path, titled: &Path, arguments: &Arguments) -> Result<ExitCode> {
     let picture = beside(output, PICTURE)?;
-    let trace = TraceFile::read(output)?;
-    let window = Window {
-        from: arguments.from,
-        to: arguments.to.unwrap_or(f64::INFINITY),
-    };
+    let to = arguments.to.unwrap_or(f64::INFINITY);
+    let trace = TraceFile::read(output)?.between(arguments.from, to)?;
     Timeline {
         title: titled
             .file_stem()
             .map_or("trace".into(), |name| name.to_string_lossy()),
         caption: timeline::WHAT_TO_LOOK_FOR,
         trace: &trace,
-        window,
     }
     .draw(&picture)?;
     println!("{}\n{}", trace.summary(), shares::describe(&trace));

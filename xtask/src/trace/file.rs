@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, fs, path::Path};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
 
 /// A row: the number of a pool and that of a worker, from 1 on. Zero stands for threads outside.
@@ -17,7 +17,8 @@ pub(super) struct TraceFile {
     pub(super) rows: BTreeMap<Row, String>,
     pub(super) slices: Vec<Slice>,
     pub(super) arrows: Vec<Arrow>,
-    /// When its last slice ends.
+    /// From when to when it tells what was done: to the end of the last slice, if it is whole.
+    pub(super) begin: f64,
     pub(super) end: f64,
     overwritten: u64,
 }
@@ -145,9 +146,32 @@ impl TraceFile {
             rows,
             slices,
             arrows,
+            begin: 0.0,
             end,
             overwritten: json.other.overwritten,
         })
+    }
+
+    /// Returns the part of the trace between two moments. Every row stays.
+    ///
+    /// # Errors
+    /// If the trace has nothing there.
+    pub(super) fn between(mut self, from: f64, to: f64) -> Result<Self> {
+        let (begin, end) = (from.max(self.begin), to.min(self.end));
+        ensure!(
+            begin < end,
+            "the trace has nothing between {begin} and {end} ms; it ends at {} ms",
+            self.end
+        );
+        self.slices
+            .retain(|slice| slice.end >= begin && slice.begin <= end);
+        for slice in &mut self.slices {
+            slice.begin = slice.begin.max(begin);
+            slice.end = slice.end.min(end);
+        }
+        self.arrows
+            .retain(|arrow| arrow.to.1 >= begin && arrow.from.1 <= end);
+        Ok(Self { begin, end, ..self })
     }
 
     /// Returns what the trace has, in one line.
@@ -159,9 +183,9 @@ impl TraceFile {
             .count();
         let steals = self.arrows.iter().filter(|arrow| arrow.is_steal).count();
         let wakes = self.arrows.len() - steals;
-        let (end, overwritten) = (self.end, self.overwritten);
+        let (time, overwritten) = (self.end - self.begin, self.overwritten);
         format!(
-            "{end:.1} ms; jobs: {jobs}, steals: {steals}, wake-ups: {wakes}, older events that were \
+            "{time:.1} ms; jobs: {jobs}, steals: {steals}, wake-ups: {wakes}, older events that were \
              overwritten: {overwritten}"
         )
     }
@@ -215,6 +239,30 @@ mod tests {
         let summary =
             "4.0 ms; jobs: 1, steals: 1, wake-ups: 0, older events that were overwritten: 3";
         assert_eq!(trace.summary(), summary);
+    }
+
+    #[test]
+    fn a_part_has_what_was_done_in_it() {
+        let text = r#"{"otherData":{"overwritten":0},"traceEvents":[
+            {"ph":"M","name":"thread_name","pid":1,"tid":1,"args":{"name":"worker 0"}},
+            {"ph":"X","name":"main","cat":"job","pid":1,"tid":1,"ts":1000,"dur":4000,"args":{}},
+            {"ph":"X","name":"asleep","cat":"state","pid":1,"tid":1,"ts":2000,"dur":500,"args":{}},
+            {"ph":"s","name":"wake","id":1,"cat":"wake","pid":1,"tid":1,"ts":1500},
+            {"ph":"f","name":"wake","id":1,"cat":"wake","bp":"e","pid":1,"tid":1,"ts":2500}]}"#;
+        let part = |from, to| TraceFile::parse(text).unwrap().between(from, to);
+        let summary = |from, to| part(from, to).unwrap().summary();
+        assert!(summary(1.25, 2.0).starts_with("0.8 ms; jobs: 1, steals: 0, wake-ups: 1,"));
+        assert!(
+            summary(2.0, f64::INFINITY).starts_with("2.0 ms; jobs: 1, steals: 0, wake-ups: 0,")
+        );
+        let slices = part(1.25, 2.0).unwrap().slices;
+        let slices: Vec<_> = slices
+            .iter()
+            .map(|slice| (slice.begin, slice.end))
+            .collect();
+        assert_eq!(slices, [(1.25, 2.0), (1.25, 1.5)]);
+        let error = part(5.0, 7.0).err().unwrap().to_string();
+        assert!(error.contains("it ends at 4 ms"), "{error}");
     }
 
     #[test]

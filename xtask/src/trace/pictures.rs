@@ -2,11 +2,7 @@
 
 use anyhow::Result;
 
-use super::{
-    file::TraceFile,
-    program_in,
-    timeline::{Timeline, Window},
-};
+use super::{file::TraceFile, program_in, timeline::Timeline};
 use crate::{command::Step, root, target};
 
 /// A picture, and the program that it shows.
@@ -67,16 +63,11 @@ pub(super) fn draw_all() -> Result<()> {
     }
     for picture in PICTURES {
         let trace = TraceFile::read(&directory.join(format!("{}.json", picture.name)))?;
-        let whole = Window {
-            from: 0.0,
-            to: f64::INFINITY,
-        };
         let image = images.join(format!("{}.svg", picture.name));
         let timeline = Timeline {
             title: picture.title.into(),
             caption: picture.caption,
             trace: &trace,
-            window: whole,
         };
         timeline.draw(&image)?;
         println!(

@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, collections::BTreeMap, path::Path};
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use plotters::{
     coord::Shift,
     prelude::{
@@ -54,20 +54,12 @@ const LEGEND: [(&str, RGBColor); 8] = [
     ("wakes", WAKE),
 ];
 
-/// The part of a trace that is drawn, in milliseconds.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Window {
-    pub(super) from: f64,
-    pub(super) to: f64,
-}
-
 /// A picture to draw.
 pub(super) struct Timeline<'t> {
     pub(super) title: Cow<'t, str>,
     /// What one should look for.
     pub(super) caption: &'t str,
     pub(super) trace: &'t TraceFile,
-    pub(super) window: Window,
 }
 
 type Area<'f> = DrawingArea<SVGBackend<'f>, Shift>;
@@ -76,17 +68,9 @@ impl Timeline<'_> {
     /// Draws the picture into a file.
     ///
     /// # Errors
-    /// If the window is empty, or the file cannot be written.
+    /// If the file cannot be written.
     pub(super) fn draw(&self, file: &Path) -> Result<()> {
-        let (from, to) = (
-            self.window.from.max(0.0),
-            self.window.to.min(self.trace.end),
-        );
-        ensure!(
-            from < to,
-            "the trace has nothing between {from} and {to} ms; it ends at {} ms",
-            self.trace.end
-        );
+        let (from, to) = (self.trace.begin, self.trace.end);
         let rows = self.trace.rows.keys().copied().zip(0..).collect();
         let scale = Scale { from, to, rows };
         let height = HEAD + ROW * scale.rows.len() as i32 + FOOT;
@@ -111,9 +95,6 @@ impl Timeline<'_> {
         // after another one, is left out.
         let mut drawn: BTreeMap<(Row, usize), i32> = BTreeMap::new();
         for slice in &self.trace.slices {
-            if slice.end < scale.from || slice.begin > scale.to {
-                continue;
-            }
             let ((left, y), (right, _)) = (
                 scale.point((slice.row, slice.begin)),
                 scale.point((slice.row, slice.end)),
@@ -136,10 +117,8 @@ impl Timeline<'_> {
     }
 
     fn draw_arrows(&self, area: &Area<'_>, scale: &Scale) -> Result<()> {
-        let arrows = self.trace.arrows.iter().filter(|arrow| {
-            arrow.to.1 >= scale.from && arrow.from.1 <= scale.to && arrow.from.0 != arrow.to.0
-        });
-        let arrows: Vec<_> = arrows.collect();
+        let arrows = self.trace.arrows.iter();
+        let arrows: Vec<_> = arrows.filter(|arrow| arrow.from.0 != arrow.to.0).collect();
         let step = arrows.len().div_ceil(MAX_ARROWS).max(1);
         for arrow in arrows.iter().step_by(step) {
             let (from, to) = (scale.point(arrow.from), scale.point(arrow.to));
@@ -246,20 +225,18 @@ mod tests {
         {"ph":"s","name":"wake-up","id":1,"cat":"wake-up","pid":1,"tid":1,"ts":400},
         {"ph":"f","name":"wake-up","id":1,"cat":"wake-up","bp":"e","pid":1,"tid":2,"ts":500}]}"#;
 
-    fn drawn(from: f64, to: f64) -> Result<String> {
-        let trace = TraceFile::parse(TRACE)?;
-        let file = std::env::temp_dir().join(format!("timeline-{}-{from}.svg", std::process::id()));
-        let window = Window { from, to };
+    fn drawn(trace: &TraceFile) -> String {
+        let file = format!("timeline-{}-{}.svg", std::process::id(), trace.begin);
+        let file = std::env::temp_dir().join(file);
         let timeline = Timeline {
             title: "a title".into(),
             caption: WHAT_TO_LOOK_FOR,
-            trace: &trace,
-            window,
+            trace,
         };
-        timeline.draw(&file)?;
-        let svg = std::fs::read_to_string(&file)?;
-        std::fs::remove_file(&file)?;
-        Ok(svg)
+        timeline.draw(&file).unwrap();
+        let svg = std::fs::read_to_string(&file).unwrap();
+        std::fs::remove_file(&file).unwrap();
+        svg
     }
 
     fn has(svg: &str, color: RGBColor) -> bool {
@@ -271,7 +248,7 @@ mod tests {
 
     #[test]
     fn draws_rows_states_and_a_caption() {
-        let svg = drawn(0.0, f64::INFINITY).unwrap();
+        let svg = drawn(&TraceFile::parse(TRACE).unwrap());
         for word in [
             "a title",
             WHAT_TO_LOOK_FOR,
@@ -288,15 +265,10 @@ mod tests {
     }
 
     #[test]
-    fn draws_what_is_in_the_window() {
-        let svg = drawn(1.0, 2.0).unwrap();
+    fn draws_a_part() {
+        let part = TraceFile::parse(TRACE).unwrap().between(1.0, 2.0).unwrap();
+        let svg = drawn(&part);
         let has = |color| has(&svg, color);
         assert!(has(JOB) && has(PART) && !has(ASLEEP), "{svg}");
-    }
-
-    #[test]
-    fn an_empty_window_is_an_error() {
-        let error = drawn(5.0, 7.0).unwrap_err().to_string();
-        assert!(error.contains("it ends at 4 ms"), "{error}");
     }
 }
