@@ -16,7 +16,7 @@ use crate::{
     latch::Latch,
     pools::{Lazy, Pools},
 };
-use runtime::Runtime;
+pub(crate) use runtime::Runtime;
 
 /// So many futures are spawned and awaited, so often.
 const FUTURES: usize = 10_000;

@@ -1,5 +1,6 @@
 //! Measurements of our crates and their peers in one process.
 
+mod blocking;
 mod call;
 mod computation;
 mod counting;
@@ -36,6 +37,7 @@ fn main() -> std::io::Result<()> {
         wake::cases(&pools),
         call::cases(&pools),
         future::cases(&pools),
+        blocking::cases(&pools),
         sparse::cases(),
         tick::cases(),
         crowd::cases(),

@@ -35,6 +35,7 @@ pub(crate) const PROGRAMS: &[Source] = &[
             "wake",
             "call",
             "future",
+            "blocking",
             "sparse",
             "tick",
             "crowd",
