@@ -64,7 +64,7 @@ pub(crate) fn check(root: &Path) -> Result<u64> {
     Ok(count)
 }
 
-/// Returns the lines with a phrase, counted from 1, with the phrase and what to write instead.
+/// Returns the lines with each phrase, counted from 1, the phrase and what to write instead.
 fn phrases_in(text: &str) -> impl Iterator<Item = (usize, &str, &'static str)> {
     static PATTERNS: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
         let pattern =
@@ -74,11 +74,10 @@ fn phrases_in(text: &str) -> impl Iterator<Item = (usize, &str, &'static str)> {
             .map(|(phrase, instead)| (pattern(phrase), *instead));
         patterns.collect()
     });
-    let numbered = (1..).zip(text.lines());
-    numbered.flat_map(|(number, line)| {
-        PATTERNS.iter().filter_map(move |(pattern, instead)| {
-            let hit = pattern.find(line)?;
-            Some((number, hit.as_str(), *instead))
+    PATTERNS.iter().flat_map(move |(pattern, instead)| {
+        pattern.find_iter(text).map(move |hit| {
+            let line = 1 + text[..hit.start()].matches('\n').count();
+            (line, hit.as_str(), *instead)
         })
     })
 }
