@@ -34,7 +34,7 @@ use crate::{
 ///   calling thread is not a worker, so [`current_thread_index`](crate::current_thread_index) is
 ///   `None`, and `join`, `scope` and the other free functions go to this pool from outside. When
 ///   the closure has ended, the caller waits until the spare has finished its current job. Then the
-///   caller is the worker again.
+///   caller is the worker again. It waits for nothing if the closure ends before the spare begins.
 /// - The pool has no spare threads, which is the default, all of them are in use, or the system
 ///   refuses a thread. The closure runs as if it were called directly: on the worker, whose place
 ///   is empty while it blocks. The worker first wakes another one for the jobs that it has queued.
@@ -59,8 +59,8 @@ use crate::{
 /// - The closure is `Send`, although it does not leave the thread: it must not hold a
 ///   [`Worker`](crate::Worker), which belongs to the spare meanwhile. What is `Send` but not
 ///   `Sync`, such as the receiver of a channel, is moved into it.
-/// - The call costs a few microseconds: two threads are woken. It does not pay for waits that are
-///   shorter.
+/// - The call wakes the spare, and then perhaps the caller, which takes some microseconds. It does
+///   not pay for waits that are shorter.
 ///
 /// # Panics
 /// Continues the closure's panic, when the caller is the worker again.
@@ -123,8 +123,11 @@ where
     frames::while_lending(worker, || unsafe {
         worker.lend(
             |lent| taken.spare.give(lent),
-            // The lender waits for the spare thread.
-            || fork::abort_if_forked_in(registry, || true, closure),
+            || {
+                let _end = ClosureEnd(&taken.spare);
+                // The lender waits for the spare thread.
+                fork::abort_if_forked_in(registry, || true, closure)
+            },
         )
     })
 }
@@ -143,6 +146,16 @@ impl Drop for PointAtEnd<'_> {
 fn is_blocked(worker: &WorkerThread) -> bool {
     let deadlock = worker.registry().deadlock();
     deadlock.ticket(worker.index()).is_some()
+}
+
+/// The end of the closure. The drop, by a panic too, takes the worker back from a spare that has
+/// not begun to be it: so a closure that does not block at all waits for no other thread.
+struct ClosureEnd<'s>(&'s Spare);
+
+impl Drop for ClosureEnd<'_> {
+    fn drop(&mut self) {
+        self.0.take_back();
+    }
 }
 
 /// A spare in use. The drop puts it back.

@@ -151,6 +151,18 @@ impl Spare {
         self.order(Order::Run(worker));
     }
 
+    /// Returns the worker that the spare was given, unless its thread has begun to be the worker.
+    /// Only for the thread that has taken the spare.
+    pub(crate) fn take_back(&self) {
+        let mut inbox = lock(&self.inbox);
+        if matches!(*inbox, Inbox::Ordered(Order::Run(_))) {
+            let order = std::mem::take(&mut *inbox);
+            drop(inbox);
+            // Not under the lock, because this returns the worker.
+            drop(order);
+        }
+    }
+
     fn order(&self, order: Order) {
         let mut inbox = lock(&self.inbox);
         if matches!(*inbox, Inbox::Gone) {
@@ -188,8 +200,9 @@ impl Spare {
         // Liveness: an order is stored under the lock before the notification. A spare that is
         // taken gets a worker, or is put back; and one that is in the list gets its last
         // order when the pool ends. Only one order is ever outstanding, because a spare is
-        // put back when it has returned its worker. The lender in turn waits for a thread
-        // that takes the order, or calls `go`: its `ThreadBuilder` does when it is dropped.
+        // put back when it has returned its worker, or the lender has taken that back. The
+        // lender in turn waits for a thread that has taken the order, or calls `go`: its
+        // `ThreadBuilder` does when it is dropped.
         let inbox = self
             .is_ordered
             .wait_while(lock(&self.inbox), |inbox| matches!(inbox, Inbox::Empty));

@@ -4,9 +4,14 @@ mod closures;
 mod spares;
 mod with_the_rest;
 
-use std::thread::{self, ThreadId};
+use std::{
+    sync::mpsc,
+    thread::{self, ThreadId},
+};
 
-use pool_std::{IdlePolicy, ThreadPool, ThreadPoolBuilder, block_in_place, current_thread_index};
+use pool_std::{
+    IdlePolicy, ThreadPool, ThreadPoolBuilder, block_in_place, current_thread_index, spawn,
+};
 
 pub(crate) fn pool(threads: usize, spares: usize) -> ThreadPool {
     ThreadPoolBuilder::new()
@@ -28,4 +33,12 @@ pub(crate) fn lends() -> bool {
         assert_eq!(here(), outside);
         current_thread_index().is_none()
     })
+}
+
+/// Lends the place of a pool's only worker to a spare, which must be free, until the spare has run
+/// a job.
+pub(crate) fn lend_until_a_job_has_run() {
+    let (sender, receiver) = mpsc::channel();
+    spawn(move || sender.send(()).unwrap());
+    block_in_place(move || receiver.recv()).unwrap();
 }

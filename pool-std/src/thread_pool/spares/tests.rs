@@ -34,6 +34,38 @@ fn a_spare_whose_thread_is_gone_returns_its_worker() {
     pool.shutdown().unwrap();
 }
 
+// A call that ended early waited for a thread that had not begun to run.
+#[test]
+fn a_worker_is_taken_back_from_a_spare_that_has_not_begun() {
+    let pool = ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+    let (spare, has_begun) = (Arc::<Spare>::default(), Arc::<AtomicBool>::default());
+    let is_worker = pool.install(|| {
+        // SAFETY: 1. the thread stays the worker until the closure returns.
+        let worker = unsafe { WorkerThread::current() }.unwrap();
+        // No thread takes the order.
+        //
+        // SAFETY: 1. the closures use no worker.
+        unsafe { worker.lend(|lent| spare.give(lent), || spare.take_back()) };
+        let (runs, begins) = (spare.clone(), has_begun.clone());
+        let thread = thread::spawn(move || runs.run(|| begins.store(true, SeqCst)));
+        let wait = || {
+            while !has_begun.load(SeqCst) {
+                thread::yield_now();
+            }
+            spare.take_back();
+        };
+        // The thread runs the order that follows, and returns the worker itself.
+        //
+        // SAFETY: 1. the closures use no worker.
+        unsafe { worker.lend(|lent| spare.give(lent), wait) };
+        spare.order(Order::End);
+        thread.join().unwrap();
+        pool.current_thread_index()
+    });
+    assert_eq!(is_worker, Some(0));
+    pool.shutdown().unwrap();
+}
+
 #[test]
 fn a_spare_that_is_gone_is_not_taken() {
     let pool = ThreadPoolBuilder::new()

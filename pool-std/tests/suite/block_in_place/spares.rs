@@ -17,7 +17,7 @@ use pool_std::{
     join, spawn,
 };
 
-use super::lends;
+use super::{lend_until_a_job_has_run, lends};
 use crate::support::wait_for;
 
 // Under Miri every stack is granted, and with 32 bits even the largest one that a builder takes.
@@ -63,6 +63,9 @@ fn names_and_handlers_of_spares() {
         .build()
         .unwrap();
     assert!(pool.install(lends));
+    // Until the spare is the worker.
+    let all_have_started = || started.lock().unwrap().len() == 3;
+    pool.install(|| block_in_place(|| wait_for(all_have_started)));
     pool.set_active_workers(1).unwrap();
     let this_name = || thread::current().name().map(str::to_owned).unwrap();
     let (blocked, name) = pool.install(|| {
@@ -112,7 +115,8 @@ fn a_build_that_fails_while_a_worker_lends_returns_the_worker() {
                 .start_handler(move |index| {
                     if index == 0 {
                         begins.store(true, SeqCst);
-                        block_in_place(|| ());
+                        // Often longer than the spare needs to begin.
+                        block_in_place(|| (0..round % 20).for_each(|_| thread::yield_now()));
                         returns.send(()).unwrap();
                     }
                 })
@@ -153,7 +157,7 @@ fn a_start_handler_of_a_spare_uses_the_pool_as_its_worker() {
             .unwrap();
         own.set(pool).unwrap();
         for _ in 0..2 {
-            own.get().unwrap().install(|| block_in_place(|| ()));
+            own.get().unwrap().install(lend_until_a_job_has_run);
         }
         let seen: Vec<_> = receiver.try_iter().collect();
         assert_eq!(seen, [(Some(0), Some(0)); 2]);
@@ -177,7 +181,7 @@ fn a_start_handler_of_a_spare_cannot_wait_for_the_end_of_its_pool() {
             .build()
             .unwrap();
         let mut guard = own.lock().unwrap();
-        pool.spawn(|| block_in_place(|| ()));
+        pool.spawn(lend_until_a_job_has_run);
         *guard = Some(pool);
         drop(guard);
         assert_eq!(receiver.recv(), Ok(Err(ShutdownError::FromWorker)));
@@ -200,7 +204,7 @@ fn a_start_handler_of_a_spare_cannot_give_its_thread_to_another_pool() {
             .build()
             .unwrap();
         for _ in 0..3 {
-            pool.install(|| block_in_place(|| ()));
+            pool.install(lend_until_a_job_has_run);
         }
         pool.shutdown().unwrap();
         let errors: Vec<_> = receiver.iter().collect();
@@ -223,7 +227,9 @@ fn handlers_are_called_for_the_spares_that_were_used() {
         .spawn_handler(|thread| thread::Builder::new().spawn(|| thread.run()).map(drop))
         .build()
         .unwrap();
+    // A spare that has not arrived yet is not used.
     while !pool.install(lends) {}
+    pool.install(lend_until_a_job_has_run);
     pool.shutdown().unwrap();
     let mut calls: Vec<_> = receiver.iter().collect();
     calls.sort_unstable();

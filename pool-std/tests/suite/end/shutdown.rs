@@ -18,6 +18,7 @@ use std::{
 use pool_std::{PoolHandle, ShutdownError, ThreadPool, ThreadPoolBuilder};
 
 use super::{LIMIT, chain, held, pool, pool_with_this_thread};
+use crate::block_in_place::lend_until_a_job_has_run;
 
 #[test]
 fn a_shutdown_that_is_not_in_time_loses_nothing() {
@@ -213,7 +214,7 @@ fn a_thread_of_the_pool_does_not_wait_for_its_own_end() {
     pool.install(|| {
         WAITS.set(Some(waits));
         // Starts the spare.
-        pool_std::block_in_place(|| ());
+        lend_until_a_job_has_run();
     });
     pool.shutdown().unwrap();
     drop(known);
