@@ -1,5 +1,5 @@
-//! The group `blocking`: what a worker pays when it says that it is about to block. Each closure
-//! does nothing, so the time is that of the call.
+//! The group `blocking`: what a worker pays when it says that it is about to block. The closures do
+//! nothing, unless the name of the case says how long they take.
 
 use std::{
     hint::black_box,
@@ -32,8 +32,10 @@ pub(crate) fn cases(pools: &[Pools]) -> Vec<Case> {
                 case("in-place-alone", threads, |pool: &ThreadPool| {
                     pool.install(|| per_call(|| pool_std::block_in_place(|| black_box(()))))
                 }),
-                ready::<WithSpare>(threads),
-                ready::<runtime::Runtime>(threads),
+                ready::<WithSpare>("in-place", threads, || ()),
+                ready::<runtime::Runtime>("in-place", threads, || ()),
+                ready::<WithSpare>("in-place-20us", threads, work),
+                ready::<runtime::Runtime>("in-place-20us", threads, work),
                 first::<WithSpare>(threads),
                 first::<runtime::Runtime>(threads),
                 Case::new(
@@ -49,10 +51,17 @@ pub(crate) fn cases(pools: &[Pools]) -> Vec<Case> {
         .collect()
 }
 
+/// Takes long enough for the other thread to take the place.
+fn work() {
+    let begin = Instant::now();
+    while begin.elapsed() < Duration::from_micros(20) {}
+}
+
 /// A pool whose workers can lend their place to a thread beside them while they block.
 trait InPlace: Pool {
-    /// Makes so many calls, one after the other, on a worker. Returns how long they take.
-    fn calls(&self, count: u32) -> Duration;
+    /// Calls the closure so many times, one after the other, on a worker. Returns how long that
+    /// takes.
+    fn calls(&self, count: u32, closure: fn()) -> Duration;
 }
 
 /// Our pool with one thread beside its workers.
@@ -69,18 +78,18 @@ impl Pool for WithSpare {
 }
 
 impl InPlace for WithSpare {
-    fn calls(&self, count: u32) -> Duration {
-        let call = || pool_std::block_in_place(|| black_box(()));
+    fn calls(&self, count: u32, closure: fn()) -> Duration {
+        let call = || pool_std::block_in_place(closure);
         self.0.install(|| time(|| (0..count).for_each(|_| call())))
     }
 }
 
 impl InPlace for runtime::Runtime {
-    fn calls(&self, count: u32) -> Duration {
+    fn calls(&self, count: u32, closure: fn()) -> Duration {
         self.run(async move {
             let begin = Instant::now();
             for _ in 0..count {
-                task::block_in_place(|| black_box(()));
+                task::block_in_place(closure);
                 // The task may have lost its worker, and another call would do nothing.
                 task::yield_now().await;
             }
@@ -90,17 +99,17 @@ impl InPlace for runtime::Runtime {
 }
 
 /// Calls for which a thread is ready.
-fn ready<P: InPlace>(threads: usize) -> Case {
-    case("in-place", threads, |pool: &P| {
-        pool.calls(1);
-        Unit::Nanoseconds.of(pool.calls(CALLS)) / f64::from(CALLS)
+fn ready<P: InPlace>(name: &str, threads: usize, closure: fn()) -> Case {
+    case(name, threads, move |pool: &P| {
+        pool.calls(1, closure);
+        Unit::Nanoseconds.of(pool.calls(CALLS, closure)) / f64::from(CALLS)
     })
 }
 
 /// The first call of a pool, which starts a thread.
 fn first<P: InPlace>(threads: usize) -> Case {
     let run = move || {
-        let first_call = |_| P::new(threads).calls(1);
+        let first_call = |_| P::new(threads).calls(1, || ());
         let times: Duration = (0..FIRST_CALLS).map(first_call).sum();
         Unit::Nanoseconds.of(times) / f64::from(FIRST_CALLS)
     };
@@ -108,7 +117,7 @@ fn first<P: InPlace>(threads: usize) -> Case {
     Case::new("blocking", name, threads, P::SYSTEM, Unit::Nanoseconds, run)
 }
 
-fn case<P: Pool>(name: &str, threads: usize, measure: fn(&P) -> f64) -> Case {
+fn case<P: Pool>(name: &str, threads: usize, measure: impl Fn(&P) -> f64 + 'static) -> Case {
     let pool = Lazy::<P>::new(threads);
     let run = move || measure(pool.get());
     Case::new("blocking", name, threads, P::SYSTEM, Unit::Nanoseconds, run)
