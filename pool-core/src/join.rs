@@ -8,6 +8,7 @@ use core::{
 use deque_core::{FastPush, Order, Position, TakeBack};
 
 use crate::{
+    isolation::Isolation,
     job::{AwaitableHeader, Awaiting, Body, Job, JobContext, JobFn, JobRef, discard_panic},
     latch::{Latch, SpinLatch},
     metrics::{Event, Observer as _},
@@ -193,10 +194,14 @@ impl<P: Platform> WorkerThread<P> {
             return false;
         }
         let wanted = core::ptr::from_ref(job).cast();
+        let take_in_turn = || match awaited.isolation {
+            Isolation::Anything => self.take_own_in_turn(),
+            _ => self.take_oldest_in_turn(awaited.from),
+        };
         no_unwind(|| {
             // Other jobs for this worker alone are left to the wait, which may be isolated.
             while !latch.probe() {
-                match self.take_own_in_turn().or_else(|| self.take_deque_job()) {
+                match take_in_turn().or_else(|| self.take_deque_job()) {
                     Some(job) if job.refers_to(wanted) => return true,
                     // SAFETY: 1. the queue gave it to us alone.
                     Some(job) => unsafe { self.run(job) },

@@ -45,7 +45,7 @@ mod stealing;
 #[cfg(all(test, not(loom)))]
 mod tests;
 
-pub(crate) use fair_looks::FairLooks;
+pub(crate) use fair_looks::{FairLooks, OwnTurn};
 pub(crate) use stealing::{LastSource, Source};
 
 /// In a pool of more workers than this, a worker that last found a job in another worker's deque

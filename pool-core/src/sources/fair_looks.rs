@@ -2,6 +2,8 @@
 
 use core::cell::Cell;
 
+use deque_core::Position;
+
 use super::{Found, Steal, WorkerThread};
 use crate::{
     isolation::Isolation, job::JobRef, platform::Platform, queue::JobQueue as _, retries::Retries,
@@ -38,7 +40,8 @@ const JOBS_BETWEEN_LOOKS: u8 = 64;
 /// the worker takes each 128th of its own jobs from the other end of the deque, and as many from
 /// the inbox before the deque is empty, in waits too. In the wait of a job it leaves alone what was
 /// on the deque before the job: that may wait in turn, on top of this wait, and so on without end.
-/// An [isolated](crate::isolation) wait, which may run few of these, has no such turns.
+/// An [isolated](crate::isolation) wait leaves alone what was there before what it waits for, as it
+/// always does.
 #[derive(Debug)]
 pub(crate) struct FairLooks {
     /// The number of jobs at top level, of urgent ones, and of the worker's own ones, that are left
@@ -53,6 +56,14 @@ pub(crate) struct FairLooks {
     next: Cell<u8>,
     /// How deep jobs are that the worker begins at top level.
     top: Cell<usize>,
+}
+
+/// What comes before the newest job of a worker's deque, in its turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum OwnTurn {
+    Inbox,
+    /// The oldest job of the deque.
+    Oldest,
 }
 
 /// A source that comes first at some fair looks.
@@ -102,6 +113,25 @@ impl FairLooks {
         left == 0 && {
             jobs.set(JOBS_BETWEEN_LOOKS);
             true
+        }
+    }
+
+    /// Counts a job of the worker's own. Returns what comes before it, if it is the turn of that.
+    #[inline]
+    pub(crate) fn count_own(&self) -> Option<OwnTurn> {
+        if Self::count(&self.own) {
+            Some(self.begin_own_turn())
+        } else {
+            None
+        }
+    }
+
+    #[cold]
+    fn begin_own_turn(&self) -> OwnTurn {
+        if self.inbox_is_next.replace(!self.inbox_is_next.get()) {
+            OwnTurn::Inbox
+        } else {
+            OwnTurn::Oldest
         }
     }
 
@@ -181,27 +211,34 @@ impl<P: Platform> WorkerThread<P> {
     }
 
     /// Takes a job of this worker's own that is not the newest one, if it is the turn of such a
-    /// job.
+    /// job. In an isolated job there is none: its waits have [others](Self::take_oldest_in_turn).
     #[inline]
     pub(crate) fn take_own_in_turn(&self) -> Option<JobRef> {
-        if FairLooks::count(&self.fair_looks().own) {
-            self.take_own_in_turn_cold()
-        } else {
-            None
+        match self.fair_looks().count_own() {
+            Some(turn) => self.take_own(turn),
+            None => None,
         }
     }
 
     #[cold]
-    fn take_own_in_turn_cold(&self) -> Option<JobRef> {
+    fn take_own(&self, turn: OwnTurn) -> Option<JobRef> {
         // Otherwise it may not run what it finds there.
         if !self.may_post() || self.isolation() != Isolation::Anything {
             return None;
         }
-        let inbox_is_next = &self.fair_looks().inbox_is_next;
-        if inbox_is_next.replace(!inbox_is_next.get()) {
-            self.take_inbox_job()
-        } else {
-            self.take_oldest_job()
+        match turn {
+            OwnTurn::Inbox => self.take_inbox_job(),
+            OwnTurn::Oldest => self.take_oldest_job(),
+        }
+    }
+
+    /// Takes the oldest job of this worker's deque, if it is the turn of that and it was pushed
+    /// from a position on: for an isolated wait. It must be run as that of
+    /// [`take_local_job`](Self::take_local_job).
+    pub(crate) fn take_oldest_in_turn(&self, from: Position) -> Option<JobRef> {
+        match self.fair_looks().count_own() {
+            Some(OwnTurn::Oldest) => self.take_oldest_from(from),
+            Some(OwnTurn::Inbox) | None => None,
         }
     }
 

@@ -12,6 +12,7 @@ use crate::{
     job::JobRef,
     metrics::{Event, Observer as _, SearchEnd},
     platform::Platform,
+    sources::OwnTurn,
     unwind::no_unwind,
     worker::{
         WorkerThread,
@@ -158,30 +159,54 @@ impl<P: Platform> IsolatedWait<'_, P> {
         let worker = self.worker;
         if let Some(stolen) = self.found.take() {
             self.run_stolen(stolen);
-        } else if let Some(job) = worker.take_job_from(self.from()) {
-            self.note_active(SearchEnd::Job);
-            // SAFETY: 1. the queue gave it to us alone.
-            unsafe { worker.run(job) };
-        } else if let Some(job) = worker.take_outside_job(self.outside) {
-            self.note_active(SearchEnd::Job);
-            // SAFETY: 1. the queue gave it to us alone.
-            unsafe { worker.run(job) };
-        } else if let Some(job) = worker.take_inbox_job() {
-            self.note_active(SearchEnd::Job);
-            let end = worker.own().next_position();
-            // SAFETY: 1. the queue gave it to us alone.
-            unsafe { worker.run_lone_job(job, self.isolation) };
-            // If the deque ends elsewhere, thieves may still run what this job has pushed, which is
-            // not of the subtree.
-            if worker.own().next_position() != end {
-                self.leave_out_older_jobs();
+        } else if !self.run_in_turn() {
+            let own = worker.take_job_from(self.from());
+            if let Some(job) = own.or_else(|| worker.take_outside_job(self.outside)) {
+                self.run_own(job);
+            } else if !self.run_inbox_job() {
+                match self.steal() {
+                    Steal::Success(stolen) => self.run_stolen(stolen),
+                    Steal::Empty | Steal::Retry => return false,
+                }
             }
-        } else if let Steal::Success(stolen) = self.steal() {
-            self.run_stolen(stolen);
-        } else {
-            return false;
         }
         self.rounds = 0;
+        true
+    }
+
+    /// Runs a job of the worker's own that is not the newest one, if it is the turn of such a job:
+    /// see [`FairLooks`](crate::sources::FairLooks).
+    fn run_in_turn(&mut self) -> bool {
+        let oldest = match self.worker.fair_looks().count_own() {
+            Some(OwnTurn::Inbox) => return self.run_inbox_job(),
+            Some(OwnTurn::Oldest) => self.worker.take_oldest_from(self.from()),
+            None => None,
+        };
+        oldest.map(|job| self.run_own(job)).is_some()
+    }
+
+    /// Runs a job that comes from no other worker.
+    fn run_own(&mut self, job: JobRef) {
+        self.note_active(SearchEnd::Job);
+        // SAFETY: 1. the queue gave it to us alone.
+        unsafe { self.worker.run(job) };
+    }
+
+    /// Runs a job that is for this worker alone, if there is one.
+    fn run_inbox_job(&mut self) -> bool {
+        let worker = self.worker;
+        let Some(job) = worker.take_inbox_job() else {
+            return false;
+        };
+        self.note_active(SearchEnd::Job);
+        let end = worker.own().next_position();
+        // SAFETY: 1. the queue gave it to us alone.
+        unsafe { worker.run_lone_job(job, self.isolation) };
+        // If the deque ends elsewhere, thieves may still run what this job has pushed, which is not
+        // of the subtree. They have taken all older jobs before.
+        if worker.own().next_position() != end {
+            self.leave_out_older_jobs();
+        }
         true
     }
 

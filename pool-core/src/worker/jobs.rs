@@ -1,5 +1,7 @@
 //! How a worker takes the jobs of its own queues, and runs a job.
 
+use deque_core::Position;
+
 use crate::{
     isolation::Isolation,
     job::{JobName, JobRef},
@@ -118,12 +120,20 @@ impl<P: Platform> WorkerThread<P> {
     /// Takes the oldest job of this worker's deque. In the wait of a job, only if it was pushed
     /// since the job has begun. It must be run as that of [`take_local_job`](Self::take_local_job).
     pub(crate) fn take_oldest_job(&self) -> Option<JobRef> {
+        let is_in_wait = self.is_running_job() && !self.is_at_top_level();
+        let from = is_in_wait.then(|| self.begin.get());
+        from.map_or_else(|| self.pop_oldest(), |from| self.take_oldest_from(from))
+    }
+
+    /// Takes the oldest job of this worker's deque if it was pushed from a position on. It must be
+    /// run as that of [`take_local_job`](Self::take_local_job).
+    pub(crate) fn take_oldest_from(&self, from: Position) -> Option<JobRef> {
         // Thieves may take it meanwhile, and then the next one is newer.
         let oldest = self.own.deque().oldest()?;
-        let is_in_wait = self.is_running_job() && !self.is_at_top_level();
-        if is_in_wait && !oldest.is_at_or_after(self.begin.get()) {
-            return None;
-        }
+        oldest.is_at_or_after(from).then(|| self.pop_oldest())?
+    }
+
+    fn pop_oldest(&self) -> Option<JobRef> {
         let popped = self.own.pop_oldest()?;
         // SAFETY: 1. as in `take_deque_job`.
         unsafe { popped.popped_by_owner() };

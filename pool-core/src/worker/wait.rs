@@ -14,7 +14,7 @@ use crate::{
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Awaited {
     /// What the worker has pushed from this position on, and what descends from that.
-    pub(super) from: Position,
+    pub(crate) from: Position,
     pub(crate) isolation: Isolation,
     /// The scopes whose jobs it may run that no worker has queued.
     pub(super) outside: OutsideScopes,

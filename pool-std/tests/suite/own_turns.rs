@@ -11,7 +11,10 @@ use std::{
     time::Duration,
 };
 
-use pool_std::{JoinHandle, Scope, ThreadPool, ThreadPoolBuilder, block_on, spawn, spawn_handle};
+use pool_std::{
+    Isolation, JoinHandle, Scope, ThreadPool, ThreadPoolBuilder, block_on, join, spawn,
+    spawn_handle,
+};
 
 /// Says when the flood ends. If it does not, it ends by itself, so that a test that fails ends.
 #[derive(Clone, Default)]
@@ -53,13 +56,19 @@ impl Flood {
     }
 }
 
-fn pool() -> ThreadPool {
-    ThreadPoolBuilder::new().num_threads(1).build().unwrap()
+fn pool(isolation: Isolation) -> ThreadPool {
+    let builder = ThreadPoolBuilder::new().num_threads(1);
+    builder.isolation(isolation).build().unwrap()
 }
 
 /// Runs a job that floods its worker, and checks that something has ended the flood.
 fn ends(job: impl FnOnce(&Flood) + Send + 'static) {
-    let (flood, pool) = (Flood::default(), pool());
+    ends_in(Isolation::Anything, job);
+}
+
+/// Does so in a pool whose waits are isolated.
+fn ends_in(isolation: Isolation, job: impl FnOnce(&Flood) + Send + 'static) {
+    let (flood, pool) = (Flood::default(), pool(isolation));
     let (sender, receiver) = mpsc::channel();
     thread::spawn({
         let flood = flood.clone();
@@ -114,8 +123,34 @@ fn a_scope_reaches_an_older_job() {
 #[test]
 fn a_join_reaches_its_second_half() {
     ends(|flood| {
-        pool_std::join(|| flood.clone().spawn(), || flood.end());
+        join(|| flood.clone().spawn(), || flood.end());
     });
+}
+
+/// The jobs of the flood are of what the worker waits for.
+#[test]
+fn isolated_waits_reach_older_jobs() {
+    for isolation in [Isolation::Subtree, Isolation::Nothing] {
+        ends_in(isolation, |flood| {
+            pool_std::scope(|scope| {
+                scope.spawn(|_| flood.end());
+                flood.spawn_in(scope);
+            });
+        });
+        ends_in(isolation, |flood| {
+            pool_std::scope(|scope| join(|| flood.spawn_in(scope), || flood.end()));
+        });
+        ends_in(isolation, |flood| {
+            pool_std::scope(|scope| {
+                scope.spawn(|_| flood.end());
+                flood.spawn_in(scope);
+                let mut handle = spawn_handle(|| ());
+                while flood.goes_on() {
+                    handle.wait_timeout(Duration::ZERO);
+                }
+            });
+        });
+    }
 }
 
 #[test]
@@ -147,13 +182,15 @@ fn a_wait_reaches_a_broadcast() {
 /// Such a job may wait in turn, and take a still older one, until the stack ends.
 #[test]
 fn a_wait_takes_no_job_that_is_older_than_its_own() {
-    let has_run = AtomicBool::new(false);
-    pool().scope(|scope| {
-        scope.spawn(|_| has_run.store(true, Relaxed));
-        scope.spawn(|_| {
-            pool_std::scope(|inner| (0..10_000).for_each(|_| inner.spawn(|_| ())));
-            assert!(!has_run.load(Relaxed));
+    for isolation in [Isolation::Anything, Isolation::Subtree, Isolation::Nothing] {
+        let has_run = AtomicBool::new(false);
+        pool(isolation).scope(|scope| {
+            scope.spawn(|_| has_run.store(true, Relaxed));
+            scope.spawn(|_| {
+                pool_std::scope(|inner| (0..10_000).for_each(|_| inner.spawn(|_| ())));
+                assert!(!has_run.load(Relaxed));
+            });
         });
-    });
-    assert!(has_run.load(Relaxed));
+        assert!(has_run.load(Relaxed));
+    }
 }

@@ -155,6 +155,32 @@ fn jobs_that_spawn_each_other_leave_looks_to_all_other_sources() {
     }
 }
 
+/// In waits for what has begun with the oldest job.
+#[test]
+fn jobs_that_spawn_each_other_leave_turns_to_the_subtree_of_an_isolated_wait() {
+    fn wait(worker: &WorkerThread<Test>, isolation: Isolation) {
+        let oldest = worker.own().deque().oldest().unwrap();
+        worker.isolate(isolation, || {
+            worker.wait_for(worker.await_from(oldest), worker.shared().terminate());
+        });
+    }
+    let waits: [fn(&WorkerThread<Test>); 2] = [
+        |worker| wait(worker, Isolation::Subtree),
+        |worker| wait(worker, Isolation::Nothing),
+    ];
+    let others: [(_, Put); 2] = [("oldest", put_own), ("inbox", put_inbox)];
+    for run in waits {
+        let order = run_against(put_own, &others, run);
+        for (name, _) in others {
+            let place = order.iter().position(|job| *job == name);
+            assert!(
+                place.is_some_and(|place| place < PROMISED),
+                "{name}: {place:?}"
+            );
+        }
+    }
+}
+
 #[test]
 fn urgent_jobs_leave_looks_to_all_other_sources() {
     let others: [(_, Put); 5] = [
