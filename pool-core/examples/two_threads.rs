@@ -114,12 +114,9 @@ fn new_pool(workers: usize) -> Arc<Registry<Threads>> {
     let sleep = Jec::new(slots, IdlePolicy::DEFAULT).expect("they are few");
     let shared = (0..workers).map(|_| {
         let (inbox, fifo) = (IntrusiveInjector::new(), IntrusiveInjector::new());
-        WorkerShared::new(
-            Deque::fixed(Order::Lifo),
-            inbox,
-            fifo,
-            WorkerCounters::new(),
-        )
+        let deque = Deque::fixed(Order::Lifo);
+        // SAFETY: 1. the deque is new.
+        unsafe { WorkerShared::new(deque, inbox, fifo, WorkerCounters::new()) }
     });
     let participants = (0..workers).map(|_| Participant::new(Token::default()));
     Arc::new(Registry::new(

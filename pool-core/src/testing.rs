@@ -171,7 +171,8 @@ pub(crate) fn registry_with<S: TestStorage, K: TestProtocol, D: TestDetection>(
     let shared = (0..workers)
         .map(|_| {
             let (inbox, fifo) = (TestQueue::new(), TestQueue::new());
-            WorkerShared::new(deque(), inbox, fifo, TestObserver::new())
+            // SAFETY: 1. tests give new deques.
+            unsafe { WorkerShared::new(deque(), inbox, fifo, TestObserver::new()) }
         })
         .collect();
     let sleep = K::new((0..workers).map(|_| TestParker::new()));

@@ -13,4 +13,13 @@ macro_rules! const_unless_loom {
         $(#[$meta])*
         $vis fn $($rest)*
     };
+    ($(#[$meta:meta])* $vis:vis unsafe fn $($rest:tt)*) => {
+        #[cfg(not(loom))]
+        $(#[$meta])*
+        $vis const unsafe fn $($rest)*
+
+        #[cfg(loom)]
+        $(#[$meta])*
+        $vis unsafe fn $($rest)*
+    };
 }

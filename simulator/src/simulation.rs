@@ -152,7 +152,12 @@ pub fn pool<K: Protocol>(workers: usize, policy: IdlePolicy) -> Result<Pool<K>, 
     let sleep = K::create(workers, policy)?;
     let deque = || Deque::growable(Order::Lifo).with_process_fence::<VirtualFence>();
     let shared = (0..workers)
-        .map(|_| WorkerShared::new(deque(), Queue::new(), Queue::new(), VirtualObserver::new()))
+        .map(|_| {
+            // SAFETY: 1. the deque is new.
+            unsafe {
+                WorkerShared::new(deque(), Queue::new(), Queue::new(), VirtualObserver::new())
+            }
+        })
         .collect();
     let participants = (0..workers).map(|worker| Participant::new(VirtualParker::new(worker)));
     let progress = Progress::new(participants.collect());

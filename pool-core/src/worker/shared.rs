@@ -93,7 +93,29 @@ impl<P: Platform> fmt::Debug for WorkerShared<P> {
 impl<P: Platform> WorkerShared<P> {
     const_unless_loom! {
         /// Creates a worker with these queues, all empty, and this observer.
-        pub fn new(
+        ///
+        /// A [`JobRef`] can be copied, so a deque may hold one that the worker would run a second
+        /// time:
+        /// ```compile_fail,E0133
+        /// use pool_core::{Deque, JobRef, Order, Platform, WorkerShared};
+        ///
+        /// fn run_twice<P: Platform>(
+        ///     job: JobRef,
+        ///     deque: Deque<JobRef, P::Storage>,
+        ///     [inbox, fifo]: [P::Queue; 2],
+        ///     observer: P::Observer,
+        /// ) -> WorkerShared<P> {
+        ///     let owner = deque.worker().unwrap();
+        ///     assert!(owner.try_push(job).is_ok() && owner.try_push(job).is_ok());
+        ///     drop(owner);
+        ///     WorkerShared::new(deque, inbox, fifo, observer)
+        /// }
+        /// ```
+        ///
+        /// # Safety
+        /// 1. The deque holds no job of which there is another reference in a queue, this deque
+        ///    included. A new deque holds none.
+        pub unsafe fn new(
             deque: Deque<JobRef, P::Storage>,
             inbox: P::Queue,
             fifo: P::Queue,

@@ -150,12 +150,15 @@ impl<M: Machine, const CORES: usize, const JOBS: usize, K: Protocol<M::Parker>, 
     type Gates = [Gate; CORES];
 
     const WORKERS: Self::Workers = [const {
-        WorkerShared::new(
-            Deque::fixed(Order::Lifo),
-            IntrusiveInjector::new(),
-            IntrusiveInjector::new(),
-            new_observer(),
-        )
+        // SAFETY: 1. the deque is new.
+        unsafe {
+            WorkerShared::new(
+                Deque::fixed(Order::Lifo),
+                IntrusiveInjector::new(),
+                IntrusiveInjector::new(),
+                new_observer(),
+            )
+        }
     }; CORES];
     const PROGRESS: PoolProgress<Self> =
         Progress::new([const { Participant::new(M::Parker::NEW) }; CORES]);

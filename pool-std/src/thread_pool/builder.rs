@@ -228,7 +228,8 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
                 let turns = TurnObserver::new(&parts.turns, worker);
                 let tracer = WorkerTracer::new(&parts.rings, worker);
                 let observer = (Counters::new(), (turns, tracer));
-                WorkerShared::new(deque(), Queue::new(), Queue::new(), observer)
+                // SAFETY: 1. the deque is new.
+                unsafe { WorkerShared::new(deque(), Queue::new(), Queue::new(), observer) }
             })
             .collect();
         let participants =
