@@ -43,7 +43,8 @@
 //! The loop checks for the event by a plain load and executes `WFE`, or masks interrupts, checks,
 //! and executes `WFI`. (On some chips an exchange makes the next `WFE` return at once, see
 //! [`Wfe`](crate::Wfe).) A blocked core runs no jobs. It leaves those that it has queued to the
-//! other workers.
+//! other workers. (A worker that waits in [isolation](crate::Isolation) takes them only if they
+//! descend from what it waits for.)
 //!
 //! # Examples
 //! ```

@@ -71,7 +71,9 @@ impl<'scope, S: System> Scope<'scope, S> {
     /// arena there.
     ///
     /// Another worker that has spawned in such a scope runs what is on its deque before it leaves
-    /// the pool.
+    /// the pool. A worker that waits for an event outside of the pool instead leaves it to the
+    /// others. The one that waits for the scope takes it only from a job that descends from the
+    /// scope: so with two workers, the event must not depend on what was spawned.
     ///
     /// # Examples
     /// See [`Scope`].
