@@ -174,7 +174,7 @@ impl JobRef {
 
     /// Whether this is a reference to the job at this address.
     #[inline]
-    pub fn refers_to(self, job: *const ()) -> bool {
+    pub(crate) fn refers_to(self, job: *const ()) -> bool {
         Self::do_refer_to(&self.into_words(), job)
     }
 

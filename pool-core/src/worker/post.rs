@@ -53,15 +53,29 @@ impl<P: Platform> WorkerThread<P> {
     /// 1. As for [`JobRef::execute`].
     #[inline]
     pub unsafe fn post(&self, job: JobRef) {
-        self.shared().note_posted();
-        match self.own().try_push(job) {
-            Ok(_) => {
-                self.observer().observe(Event::Post { count: 1 }, P::now);
-                self.announce_posted(1);
-            }
+        // SAFETY: obligation 1 is forwarded to our caller.
+        if let Err(job) = unsafe { self.try_post(job) } {
             // SAFETY: 1. the deque gave it back.
-            Err(full) => unsafe { self.run_for_lack_of_room(full.0) },
+            unsafe { self.run_for_lack_of_room(job) };
         }
+    }
+
+    /// Queues a job as [`post`](Self::post) does, but gives it back if the deque is full. For a
+    /// platform that has another queue for it: a job that spawns the next one, and is run at once,
+    /// would run that one within itself, and so on until the stack ends.
+    ///
+    /// # Errors
+    /// The job, if a deque of fixed capacity is full.
+    ///
+    /// # Safety
+    /// 1. As for [`JobRef::execute`].
+    #[inline]
+    pub unsafe fn try_post(&self, job: JobRef) -> Result<(), JobRef> {
+        self.shared().note_posted();
+        self.own().try_push(job).map_err(|full| full.0)?;
+        self.observer().observe(Event::Post { count: 1 }, P::now);
+        self.announce_posted(1);
+        Ok(())
     }
 
     /// Queues a job as [`post`](Self::post) does, behind the others of this worker's deque: the

@@ -45,7 +45,7 @@ const SCOPE_SLOTS: usize = 16;
 pub struct Scope<'scope, S: System> {
     /// Its worker outlives the scope, see `in_scope`.
     core: ScopeCore<'static, S>,
-    /// The jobs that no worker has queued, if the scope's worker waits in isolation. No other
+    /// The jobs that are on no worker's deque, if the scope's worker waits in isolation. No other
     /// worker looks here, because a stand-in elsewhere would have to outlast the scope.
     outside: JobInjector,
     /// Registry and slots outlive the scope, see `in_scope`.
@@ -65,10 +65,10 @@ impl<'scope, S: System> Scope<'scope, S> {
     /// of the pool, otherwise on a worker.
     ///
     /// If the worker that waits for the scope is [isolated](pool_core::Isolation), what a core
-    /// spawns that is not a worker of the pool, or a job of a broadcast, or a job that a
-    /// [yield](Worker::yield_now) in an isolated job runs, runs on that worker, when it waits for
-    /// the scope. So the scope's body must not wait for it. Nor may it join what waits for a full
-    /// arena there.
+    /// spawns that is not a worker of the pool, or whose deque is full, or a job of a broadcast, or a
+    /// job that a [yield](Worker::yield_now) in an isolated job runs, runs on that worker, when it
+    /// waits for the scope. So the scope's body must not wait for it. Nor may it join what waits for
+    /// a full arena there.
     ///
     /// Another worker that has spawned in such a scope runs what is on its deque before it leaves
     /// the pool. A worker that waits for an event outside of the pool instead leaves it to the
@@ -91,14 +91,16 @@ impl<'scope, S: System> Scope<'scope, S> {
         // SAFETY: 1. The arena outlives the scope, which waits for the job. 2. So does everything
         // that lives for `'scope`.
         match unsafe { Slot::put(slots, spawned) } {
-            // SAFETY: 1. The arena keeps the node until the job runs; the job is used only here.
+            // SAFETY: 1. The arena keeps the node until the job runs; the job is used only here, and
+            // again if the deque gives it back.
             Ok((node, job)) => unsafe {
-                match current_worker_of(registry).filter(|worker| worker.may_post()) {
-                    Some(worker) => {
-                        self.note_owed_job(worker);
-                        worker.post(job);
-                    }
-                    None => self.inject(registry, node, job),
+                let worker = current_worker_of(registry).filter(|worker| worker.may_post());
+                let posted = worker.map_or(Err(job), |worker| {
+                    self.note_owed_job(worker);
+                    worker.try_post(job)
+                });
+                if let Err(job) = posted {
+                    self.inject(registry, node, job);
                 }
             },
             Err(spawned) => registry.in_worker(|_, _| {
@@ -121,7 +123,7 @@ impl<S: System> Scope<'_, S> {
         }
     }
 
-    /// Queues a job for a core that is not a worker of the pool.
+    /// Queues a job for a core that is not a worker of the pool, or whose deque has no room for it.
     ///
     /// # Safety
     /// 1. As for [`JobQueue::push`].
@@ -138,7 +140,7 @@ impl<S: System> Scope<'_, S> {
         }
     }
 
-    /// Takes a job that a core has queued which is not a worker of the pool.
+    /// Takes a job that is on no worker's deque.
     fn take_outside(&self) -> Option<JobRef> {
         loop {
             match JobQueue::steal(&self.outside) {

@@ -174,7 +174,8 @@ impl<S: System> SpinPool<S> {
 }
 
 impl<S: System> Worker<'_, S> {
-    /// Spawns a closure that runs in the background: it goes onto this worker's own deque.
+    /// Spawns a closure that runs in the background: it goes onto this worker's own deque, or where
+    /// those from outside go if the deque is full.
     ///
     /// If the pool has no room for the closure, or has ended, it runs at once, within this call. So
     /// a closure that spawns itself needs [`try_spawn`](Self::try_spawn).
@@ -243,11 +244,11 @@ impl<S: System> Worker<'_, S> {
                 // The waits of an isolated worker would run the job, for which nothing waits.
                 let worker = worker.filter(|worker| !worker.is_isolated());
                 // SAFETY: 1. The arena keeps the node until the job runs; the job is used only
-                // here.
+                // here, and again if the deque gives it back.
                 unsafe {
-                    match worker {
-                        Some(worker) => worker.post(job),
-                        None => registry.inject(node, job),
+                    let posted = worker.map_or(Err(job), |worker| worker.try_post(job));
+                    if let Err(job) = posted {
+                        registry.inject(node, job);
                     }
                 }
                 Ok(())

@@ -7,10 +7,11 @@ use std::{
 
 use super::*;
 use crate::host::{Host, with_workers};
-use pool_core::{IdlePolicy, UnknownWorker};
+use pool_core::{IdlePolicy, Isolation, UnknownWorker};
 
 mod arriving_and_leaving;
 mod broadcast;
+mod full_deque;
 mod isolation;
 mod join;
 #[cfg(feature = "metrics")]
