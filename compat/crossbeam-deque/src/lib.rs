@@ -7,7 +7,92 @@ use std::fmt;
 
 use deque_core::{ArcStealer, ArcWorker};
 
-pub use deque_core::Steal;
+/// The result of an attempt to steal, as `crossbeam_deque::Steal`: its debug output does not show
+/// what was stolen, which need not implement it.
+///
+/// # Examples
+/// ```
+/// use crossbeam_deque::Steal;
+///
+/// assert_eq!(format!("{:?}", Steal::Success(7)), "Success(..)");
+/// let attempts = [Steal::Empty, Steal::Retry, Steal::Success(7)];
+/// assert_eq!(attempts.into_iter().collect::<Steal<_>>().success(), Some(7));
+/// ```
+#[must_use]
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Steal<T> {
+    /// There was nothing to steal.
+    Empty,
+    /// What was stolen.
+    Success(T),
+    /// The attempt should be repeated.
+    Retry,
+}
+
+#[allow(missing_docs)]
+impl<T> Steal<T> {
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        matches!(self, Self::Empty)
+    }
+
+    #[must_use]
+    pub const fn is_success(&self) -> bool {
+        matches!(self, Self::Success(_))
+    }
+
+    #[must_use]
+    pub const fn is_retry(&self) -> bool {
+        matches!(self, Self::Retry)
+    }
+
+    #[must_use]
+    pub fn success(self) -> Option<T> {
+        deque_core::Steal::from(self).success()
+    }
+
+    pub fn or_else(self, next: impl FnOnce() -> Self) -> Self {
+        let next = || next().into();
+        deque_core::Steal::from(self).or_else(next).into()
+    }
+}
+
+impl<T> FromIterator<Self> for Steal<T> {
+    fn from_iter<I: IntoIterator<Item = Self>>(attempts: I) -> Self {
+        let attempts = attempts.into_iter().map(deque_core::Steal::from);
+        attempts.collect::<deque_core::Steal<T>>().into()
+    }
+}
+
+impl<T> From<deque_core::Steal<T>> for Steal<T> {
+    fn from(stolen: deque_core::Steal<T>) -> Self {
+        match stolen {
+            deque_core::Steal::Empty => Self::Empty,
+            deque_core::Steal::Success(task) => Self::Success(task),
+            deque_core::Steal::Retry => Self::Retry,
+        }
+    }
+}
+
+impl<T> From<Steal<T>> for deque_core::Steal<T> {
+    fn from(stolen: Steal<T>) -> Self {
+        match stolen {
+            Steal::Empty => Self::Empty,
+            Steal::Success(task) => Self::Success(task),
+            Steal::Retry => Self::Retry,
+        }
+    }
+}
+
+impl<T> fmt::Debug for Steal<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Empty => "Empty",
+            Self::Success(_) => "Success(..)",
+            Self::Retry => "Retry",
+        })
+    }
+}
 
 /// The owner's handle, as `crossbeam_deque::Worker`.
 ///
@@ -90,19 +175,21 @@ macro_rules! steals {
             }
 
             pub fn steal(&self) -> Steal<T> {
-                self.0.steal().map(|task| *task)
+                self.0.steal().map(|task| *task).into()
             }
 
             pub fn steal_batch(&self, dest: &Worker<T>) -> Steal<()> {
-                self.0.steal_batch(&dest.0).map(drop)
+                self.0.steal_batch(&dest.0).map(drop).into()
             }
 
             pub fn steal_batch_with_limit(&self, dest: &Worker<T>, limit: usize) -> Steal<()> {
-                self.0.steal_batch_with_limit(&dest.0, limit).map(drop)
+                let stolen = self.0.steal_batch_with_limit(&dest.0, limit);
+                stolen.map(drop).into()
             }
 
             pub fn steal_batch_and_pop(&self, dest: &Worker<T>) -> Steal<T> {
-                self.0.steal_batch_and_pop(&dest.0).map(|task| *task)
+                let stolen = self.0.steal_batch_and_pop(&dest.0);
+                stolen.map(|task| *task).into()
             }
 
             pub fn steal_batch_with_limit_and_pop(
@@ -111,7 +198,7 @@ macro_rules! steals {
                 limit: usize,
             ) -> Steal<T> {
                 let stolen = self.0.steal_batch_with_limit_and_pop(&dest.0, limit);
-                stolen.map(|task| *task)
+                stolen.map(|task| *task).into()
             }
         }
     };
@@ -172,5 +259,8 @@ mod tests {
         assert!(injector.is_empty());
         let text = format!("{worker:?}, {:?}, {injector:?}", worker.stealer());
         assert_eq!(text, "Worker { .. }, Stealer { .. }, Injector { .. }");
+        worker.push(NeitherDebugNorDefault);
+        let text = format!("{:?}, {:?}", worker.stealer().steal(), injector.steal());
+        assert_eq!(text, "Success(..), Empty");
     }
 }
