@@ -133,7 +133,9 @@ impl<P: Platform> WorkerThread<P> {
         oldest.is_at_or_after(from).then(|| self.pop_oldest())?
     }
 
-    fn pop_oldest(&self) -> Option<JobRef> {
+    /// Takes the oldest job of this worker's deque. It must be run as that of
+    /// [`take_local_job`](Self::take_local_job).
+    pub(super) fn pop_oldest(&self) -> Option<JobRef> {
         let popped = self.own.pop_oldest()?;
         // SAFETY: 1. as in `take_deque_job`.
         unsafe { popped.popped_by_owner() };

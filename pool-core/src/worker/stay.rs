@@ -62,12 +62,6 @@ impl<P: Platform> WorkerThread<P> {
     /// from a position on, or else the oldest one.
     #[cold]
     pub(super) fn take_borrowed_job(&self, floor: Position) -> Option<JobRef> {
-        self.take_job_from(floor).or_else(|| {
-            // Or the thief would ask this thread to end it.
-            self.own().end_bias();
-            let stealer = self.own().deque().stealer();
-            let oldest = self.while_stealing(|| stealer.steal_if(|_| true, || ()));
-            oldest.success()
-        })
+        self.take_job_from(floor).or_else(|| self.pop_oldest())
     }
 }

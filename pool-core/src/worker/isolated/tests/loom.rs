@@ -16,6 +16,7 @@
 //!   whose last look met a change of a lineage.
 //! - `an_isolated_worker_leaves_older_jobs_to_one_that_falls_asleep`: the announcement of what a
 //!   lone sleeper leaves.
+//! - `a_worker_that_leaves_against_a_thief`: another attempt of a borrower to take its oldest job.
 
 use std::{ptr::NonNull, sync::Arc, vec::Vec};
 
@@ -67,6 +68,35 @@ fn an_isolated_join_against_a_thief_that_joins() {
             };
             assert_eq!(worker.isolate(Isolation::Subtree, join), (1, (2, 3)));
             thief.join().unwrap();
+        });
+    });
+}
+
+/// Models a thief of a worker that leaves, and runs what is on its deque before.
+#[test]
+fn a_worker_that_leaves_against_a_thief() {
+    model(3, || {
+        let registry = registry::<Test>(2);
+        with_worker(&registry, 0, |worker| {
+            let new = || StackJob::new(|_: JobContext<'_, Test>| (), BlockingLatch::<Test>::new());
+            let jobs = [new(), new()];
+            for job in &jobs {
+                // SAFETY: `as_job_ref`: 1. it stays until its latch is set, below; 2. any thread
+                // may set it. `post`: 1. once.
+                unsafe { worker.post(job.as_job_ref()) };
+            }
+            let thief = spawn_other(&registry, |worker| {
+                worker.yield_now();
+            });
+            worker.run_leftovers();
+            let leaves_job = worker.has_pending_jobs();
+            // Before a panic, which would end this frame.
+            while worker.has_pending_jobs() {
+                worker.run_leftovers();
+            }
+            jobs.iter().for_each(|job| job.latch().wait());
+            thief.join().unwrap();
+            assert!(!leaves_job);
         });
     });
 }
