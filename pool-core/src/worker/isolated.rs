@@ -112,6 +112,13 @@ impl<P: Platform> WorkerThread<P> {
             .while_open(take, awaited.from, self.depth(), closure)
     }
 
+    /// Takes a job of this worker's deque that was pushed from a position on: the newest one, or in
+    /// its turn the oldest one.
+    pub(super) fn take_isolated_job(&self, from: Position) -> Option<JobRef> {
+        let oldest = self.take_oldest_in_turn(from);
+        oldest.or_else(|| self.take_job_from(from))
+    }
+
     /// Takes the newest job of this worker's deque if it was pushed from a position on. It may be
     /// older than a scope that is open.
     pub(crate) fn take_job_from(&self, from: Position) -> Option<JobRef> {

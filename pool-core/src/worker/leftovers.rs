@@ -37,7 +37,7 @@ impl<P: Platform> WorkerThread<P> {
     /// for, and this worker may run something that waits for that one, or park.
     pub(crate) fn run_rest_from(&self, begin: Position) {
         while self.own().next_position().is_at_or_after(begin)
-            && let Some(job) = self.take_job_from(begin)
+            && let Some(job) = self.take_isolated_job(begin)
         {
             // SAFETY: 1. the queue gave it to us alone.
             unsafe { self.run(job) };

@@ -5,7 +5,6 @@
 
 use crate::{
     isolation::Isolation,
-    job::JobRef,
     platform::Platform,
     unwind::no_unwind,
     worker::{OutsideScopes, WorkerThread, lineage::Found},
@@ -41,7 +40,7 @@ impl<P: Platform> WorkerThread<P> {
         let isolation = self.isolation();
         let newest = match isolation {
             Isolation::Anything => self.take_own_in_turn().or_else(|| self.take_deque_job()),
-            _ => self.take_isolated_job(),
+            _ => self.take_isolated_job(self.begin.get()),
         };
         match (newest, isolation) {
             (Some(job), _) if job.refers_to(awaited) => {
@@ -80,8 +79,8 @@ impl<P: Platform> WorkerThread<P> {
 
     /// Runs the job that a search finds, although this worker may not run any job while it waits.
     fn run_any(&self, find: impl Fn() -> Option<Found>) -> bool {
-        // The newest job first, as in any other yield. The older ones are of outer waits.
-        let own = self.take_job_from(self.begin.get()).map(Found::own);
+        // Its own jobs first, as in any other yield. The older ones are of outer waits.
+        let own = self.take_isolated_job(self.begin.get()).map(Found::own);
         if own.is_some() {
             return self.run_one(own);
         }
@@ -90,16 +89,8 @@ impl<P: Platform> WorkerThread<P> {
         is_run
     }
 
-    /// Takes a job of this worker's deque that its innermost job has pushed: the newest one, or in
-    /// its turn the oldest one.
-    fn take_isolated_job(&self) -> Option<JobRef> {
-        let begin = self.begin.get();
-        let oldest = self.take_oldest_in_turn(begin);
-        oldest.or_else(|| self.take_job_from(begin))
-    }
-
     fn help_isolated(&self, isolation: Isolation) -> bool {
-        let own = self.take_isolated_job().map(Found::own);
+        let own = self.take_isolated_job(self.begin.get()).map(Found::own);
         if own.is_some() {
             return self.run_one(own);
         }

@@ -140,6 +140,17 @@ fn isolated_waits_reach_older_jobs() {
         ends_in(isolation, |flood| {
             pool_std::scope(|scope| join(|| flood.spawn_in(scope), || flood.end()));
         });
+        for give_way in [pool_std::yield_now, pool_std::yield_local] {
+            ends_in(isolation, move |flood| {
+                pool_std::scope(|scope| {
+                    scope.spawn(|_| flood.end());
+                    flood.spawn_in(scope);
+                    while flood.goes_on() {
+                        give_way();
+                    }
+                });
+            });
+        }
         ends_in(isolation, |flood| {
             pool_std::scope(|scope| {
                 scope.spawn(|_| flood.end());

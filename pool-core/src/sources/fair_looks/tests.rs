@@ -181,6 +181,16 @@ fn jobs_that_spawn_each_other_leave_turns_to_the_subtree_of_an_isolated_wait() {
     }
 }
 
+/// When an isolated job has ended, which has left them.
+#[test]
+fn jobs_that_spawn_each_other_leave_turns_to_the_rest_of_an_isolated_job() {
+    let order = run_against(put_own, &[("oldest", put_own)], |worker| {
+        worker.run_rest_from(worker.own().deque().oldest().unwrap());
+    });
+    let place = order.iter().position(|job| *job == "oldest");
+    assert!(place.is_some_and(|place| place < PROMISED), "{place:?}");
+}
+
 #[test]
 fn urgent_jobs_leave_looks_to_all_other_sources() {
     let others: [(_, Put); 5] = [
