@@ -64,11 +64,11 @@ impl<'scope, S: System> Scope<'scope, S> {
     /// If the arena is full, the closure runs before this returns: here, if this core is a worker
     /// of the pool, otherwise on a worker.
     ///
-    /// If the worker that waits for the scope is [isolated](pool_core::Isolation), what a core
-    /// spawns that is not a worker of the pool, or whose deque is full, or a job of a broadcast, or a
-    /// job that a [yield](Worker::yield_now) in an isolated job runs, runs on that worker, when it
-    /// waits for the scope. So the scope's body must not wait for it. Nor may it join what waits for
-    /// a full arena there.
+    /// If the worker that waits for the scope is [isolated](pool_core::Isolation), some closures
+    /// run on that worker alone, when it waits for the scope. They are those that are spawned by a
+    /// core that is not a worker of the pool, by a worker whose deque is full, by a job of a
+    /// broadcast, and by a job that a [yield](Worker::yield_now) in an isolated job runs. So the
+    /// scope's body must not wait for them. Nor may it join what waits for a full arena there.
     ///
     /// Another worker that has spawned in such a scope runs what is on its deque before it leaves
     /// the pool. A worker that waits for an event outside of the pool instead leaves it to the
@@ -91,8 +91,8 @@ impl<'scope, S: System> Scope<'scope, S> {
         // SAFETY: 1. The arena outlives the scope, which waits for the job. 2. So does everything
         // that lives for `'scope`.
         match unsafe { Slot::put(slots, spawned) } {
-            // SAFETY: 1. The arena keeps the node until the job runs; the job is used only here, and
-            // again if the deque gives it back.
+            // SAFETY: 1. The arena keeps the node until the job runs; the job is used only here,
+            // and again if the deque gives it back.
             Ok((node, job)) => unsafe {
                 let worker = current_worker_of(registry).filter(|worker| worker.may_post());
                 let posted = worker.map_or(Err(job), |worker| {
