@@ -92,7 +92,7 @@ impl<S> ThreadPoolBuilder<S> {
 
     /// Sets a closure that a thread calls before it runs: a worker when it starts and when it has
     /// slept, and a thread outside every pool when it has waited for this one. It may wait, for a
-    /// token of a jobserver.
+    /// token of a jobserver. In the closure the thread does not count as a worker.
     pub fn acquire_thread_handler<H>(mut self, acquire_thread_handler: H) -> Self
     where
         H: Fn() + Send + Sync + 'static,
@@ -102,7 +102,8 @@ impl<S> ThreadPoolBuilder<S> {
     }
 
     /// Sets a closure that a thread calls before it waits: a worker before it sleeps and when it
-    /// ends, and a thread outside every pool before it waits for this one.
+    /// ends, and a thread outside every pool before it waits for this one. In the closure the
+    /// thread does not count as a worker.
     pub fn release_thread_handler<H>(mut self, release_thread_handler: H) -> Self
     where
         H: Fn() + Send + Sync + 'static,

@@ -12,8 +12,9 @@ use std::{
 };
 
 use rayon_core::{
-    Registry, ThreadPool, ThreadPoolBuilder, WorkerLocal, Yield, current_thread_index, join,
-    mark_blocked, mark_unblocked, scope, scope_fifo, spawn, spawn_broadcast, yield_now,
+    Registry, ThreadPool, ThreadPoolBuilder, WorkerLocal, Yield, current_num_threads,
+    current_thread_index, join, mark_blocked, mark_unblocked, scope, scope_fifo, spawn,
+    spawn_broadcast, yield_now,
 };
 use values::{set, value, with};
 
@@ -201,6 +202,33 @@ fn a_worker_that_ends_completes_a_deadlock_of_its_own_pool() {
     assert_eq!(index, Some(1));
     mark_unblocked(&registry);
     resume.send(()).unwrap();
+}
+
+// Jobs that a wait in such a handler ran would run in the middle of falling asleep. The last calls
+// come when the pool has ended.
+#[test]
+fn acquire_and_release_handlers_find_the_pool_and_no_worker() {
+    let found = Arc::new(Mutex::new(Vec::new()));
+    let caller = thread::current().id();
+    let look = || {
+        let found = found.clone();
+        move || {
+            if thread::current().id() != caller {
+                let here = (current_thread_index(), current_num_threads());
+                found.lock().unwrap().push(here);
+            }
+        }
+    };
+    let threads = current_num_threads() + 1;
+    let builder = ThreadPoolBuilder::new().num_threads(threads);
+    let builder = builder
+        .acquire_thread_handler(look())
+        .release_thread_handler(look());
+    let scoped = builder.build_scoped(|thread| thread.run(), |pool| pool.install(|| ()));
+    scoped.unwrap();
+    let found = found.lock().unwrap();
+    assert!(found.len() >= 2 * threads);
+    assert!(found.iter().all(|&it| it == (None, threads)), "{found:?}");
 }
 
 // A spare thread is the worker while the worker's own thread blocks, and both could use the same

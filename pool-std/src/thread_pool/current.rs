@@ -185,9 +185,13 @@ where
 {
     let mut closure = Some(closure.take());
     loop {
-        let run = |pool: &Arc<Registry>| in_pool_from_outside(pool, current, &mut closure);
+        let mut run = |pool: &Registry| in_pool_from_outside(pool, current, &mut closure);
+        let result = match frames::lent_pool().filter(|pool| pool.has_references()) {
+            Some(pool) => run(&pool),
+            None => run(global()),
+        };
         // Otherwise the pool has ended meanwhile, and is not the current one any more.
-        if let Some(result) = with_outside_registry(global, run) {
+        if let Some(result) = result {
             return result;
         }
     }
@@ -262,21 +266,14 @@ pub(crate) fn with_current_registry<R>(look: impl FnOnce(&Registry) -> R) -> R {
     }
 }
 
-/// Calls a closure with the current pool of a thread that is not a worker: the one whose worker the
-/// thread lends, or the global one.
-fn with_outside_registry<R>(
-    global: impl FnOnce() -> &'static Arc<Registry>,
-    closure: impl FnOnce(&Arc<Registry>) -> R,
-) -> R {
-    match frames::lent_pool().filter(|registry| registry.has_references()) {
-        Some(registry) => closure(&registry),
-        None => closure(global()),
-    }
-}
-
-/// Calls a closure, which runs nothing, with the current pool of a thread that is not a worker.
+/// Calls a closure, which runs nothing, with the current pool of a thread that is not a worker: the
+/// one whose worker the thread lends, or the global one. The former may have ended: a worker calls
+/// its last handlers then.
 pub(crate) fn with_outside_pool<R>(look: impl FnOnce(&Arc<Registry>) -> R) -> R {
-    with_outside_registry(global_without_threads, look)
+    match frames::lent_pool() {
+        Some(registry) => look(&registry),
+        None => look(global_without_threads()),
+    }
 }
 
 /// Returns the number of workers in the current pool: the one that this thread is a worker of, or

@@ -2,7 +2,7 @@
 
 use std::{
     sync::{
-        Arc,
+        Arc, Mutex,
         atomic::{
             AtomicBool, AtomicUsize,
             Ordering::{Relaxed, SeqCst},
@@ -13,7 +13,7 @@ use std::{
     time::Duration,
 };
 
-use pool_std::{ThreadPool, ThreadPoolBuilder, spawn};
+use pool_std::{ThreadPool, ThreadPoolBuilder, current_num_threads, spawn};
 
 mod discard;
 mod idle;
@@ -95,4 +95,25 @@ fn chain(length: usize, links: Arc<AtomicUsize>) {
             chain(length - 1, links);
         });
     }
+}
+
+// The last calls of the two handlers come when the pool has ended.
+#[test]
+fn the_handlers_of_a_worker_that_ends_find_its_pool() {
+    let number = current_num_threads() + 1;
+    let found = Arc::new(Mutex::new(Vec::new()));
+    let look = || {
+        let found = found.clone();
+        move || found.lock().unwrap().push(current_num_threads())
+    };
+    let at_exit = look();
+    let builder = ThreadPoolBuilder::new().num_threads(number);
+    let builder = builder
+        .acquire_thread_handler(look())
+        .release_thread_handler(look());
+    let pool = builder.exit_handler(move |_| at_exit()).build().unwrap();
+    pool.shutdown().unwrap();
+    let found = found.lock().unwrap();
+    assert!(found.len() >= 3 * number);
+    assert!(found.iter().all(|&found| found == number), "{found:?}");
 }
