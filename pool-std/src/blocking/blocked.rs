@@ -16,8 +16,8 @@ use crate::{
 /// The ticket of one blocked section of a worker, with which another thread ends the section.
 ///
 /// From [`mark_blocked`](crate::mark_blocked()) and [`blocking`](crate::blocking()). It names this
-/// section and no later one. A ticket that outlives its pool does no harm, and keeps nothing of the
-/// pool alive.
+/// section and no later one. The drop of a ticket does not end the section. A ticket that outlives
+/// its pool does no harm, and keeps nothing of the pool alive.
 ///
 /// # Examples
 /// ```

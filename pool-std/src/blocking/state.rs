@@ -94,11 +94,9 @@ impl WorkerStatus {
     /// ```
     /// let pool = pool_std::ThreadPoolBuilder::new().num_threads(2).build()?;
     /// pool.install(|| {
-    ///     let blocked = pool_std::mark_blocked("a lock").expect("on a worker");
-    ///     let state = pool.state();
+    ///     let state = pool_std::blocking("a lock", |_| pool.state());
     ///     let workers = state.workers().iter();
     ///     let labels: Vec<_> = workers.filter_map(|worker| worker.label()).collect();
-    ///     drop(blocked);
     ///     assert_eq!(labels, ["a lock"]);
     /// });
     /// # Ok::<(), pool_std::BuildError>(())

@@ -89,11 +89,9 @@ impl PoolHandle {
     /// let pool = pool_std::ThreadPoolBuilder::new().num_threads(2).build()?;
     /// let handle = pool.handle();
     /// pool.install(|| {
-    ///     let blocked = pool_std::mark_blocked("an answer").expect("on a worker");
-    ///     // Which of the jobs goes on is not known. Each of them forgets its own mark.
-    ///     handle.mark_any_unblocked(1)?;
-    ///     std::mem::forget(blocked);
-    ///     Ok::<(), pool_std::MarkError>(())
+    ///     let _ticket = pool_std::mark_blocked("an answer").expect("on a worker");
+    ///     // Another thread would do so, before it sends an answer to any of the jobs that wait.
+    ///     handle.mark_any_unblocked(1)
     /// })?;
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```

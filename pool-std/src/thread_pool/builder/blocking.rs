@@ -43,21 +43,23 @@ impl<S> ThreadPoolBuilder<S> {
     /// See also [`DeadlockReport`].
     ///
     /// ```
-    /// use std::sync::mpsc;
+    /// use std::{sync::mpsc, thread};
     ///
     /// let (send, receive) = mpsc::channel();
     /// let pool = pool_std::ThreadPoolBuilder::new()
     ///     .num_threads(1)
-    ///     // Gives the job what it waits for. Most handlers print the report, and end the process.
-    ///     .deadlock_handler(move |report| _ = send.send(report.to_string()))
+    ///     // Most handlers print the report, and end the process. Here another thread gives the job
+    ///     // what it waits for.
+    ///     .deadlock_handler(move |report| {
+    ///         let (send, report) = (send.clone(), report.to_string());
+    ///         thread::spawn(move || send.send(report));
+    ///     })
     ///     .build()?;
-    /// let answer = pool.install(move || {
-    ///     let blocked = pool_std::mark_blocked("an answer").expect("on a worker");
-    ///     let answer = receive.recv();
-    ///     drop(blocked);
-    ///     answer
-    /// })?;
+    /// // The section ends with the closure.
+    /// let wait = move || pool_std::blocking("an answer", |_| receive.recv());
+    /// let answer = pool.install(wait)?;
     /// assert!(answer.contains("an answer"));
+    /// assert_eq!(pool.state().blocked().count(), 0);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
