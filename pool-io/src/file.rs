@@ -156,11 +156,12 @@ impl OpenOptions {
         self
     }
 
-    /// Sets flags of the system, such as `O_DIRECT`, beside those that the other options set. Flags
-    /// that say whether the file can be read or written have no effect.
+    /// Sets flags of the system, such as `O_DIRECT`, beside those that the other options set, and
+    /// instead of those that an earlier call of this has set. Flags that say whether the file can
+    /// be read or written have no effect.
     #[must_use]
     pub const fn custom_flags(mut self, flags: c_int) -> Self {
-        self.flags |= flags & !libc::O_ACCMODE;
+        self.flags = flags & !libc::O_ACCMODE;
         self
     }
 
@@ -206,5 +207,21 @@ impl OpenOptions {
 impl Default for OpenOptions {
     fn default() -> Self {
         Self::new()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn custom_flags_replace_those_that_were_set_before() {
+        let options = OpenOptions::new().read(true);
+        let options = options.custom_flags(libc::O_DIRECT);
+        let options = options.custom_flags(libc::O_NOATIME | libc::O_WRONLY);
+        let flags = libc::O_RDONLY | libc::O_NOATIME | libc::O_CLOEXEC;
+        assert_eq!(options.system(), Ok((flags, 0o666)));
+        let plain = options.custom_flags(0).system();
+        assert_eq!(plain, Ok((libc::O_RDONLY | libc::O_CLOEXEC, 0o666)));
     }
 }
