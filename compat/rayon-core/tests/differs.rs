@@ -1,11 +1,12 @@
 //! What the original does not have: the names of pool-std, used beside it, for the same workers;
-//! small stacks; and guests, which are threads outside every pool that take the place of a worker.
-//! There is one global pool in a process, so the tests of guests run themselves again in processes
-//! of their own.
+//! small stacks; turns of old jobs; and guests, which are threads outside every pool that take the
+//! place of a worker. There is one global pool in a process, so the tests of guests run themselves
+//! again in processes of their own.
 
 use std::{
+    collections::VecDeque,
     process::Command,
-    sync::mpsc,
+    sync::{Mutex, mpsc},
     thread::{self, ThreadId},
 };
 
@@ -42,6 +43,31 @@ fn pool_std_shows_the_workers_of_the_pool_that_runs_the_caller() {
 fn a_stack_of_any_smallness() {
     let builder = ThreadPoolBuilder::new().num_threads(1).stack_size(1);
     assert_eq!(builder.build().unwrap().install(|| 7), 7);
+}
+
+// With the original a job waits as long as its worker pushes newer ones.
+#[test]
+fn one_in_128_jobs_of_a_worker_is_its_oldest() {
+    const JOBS: u32 = 300;
+    let pool = ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+    let order = Mutex::new(Vec::new());
+    pool.scope(|scope| {
+        for number in 0..JOBS {
+            let order = &order;
+            scope.spawn(move |_| order.lock().unwrap().push(number));
+        }
+    });
+    let mut waiting: VecDeque<_> = (0..JOBS).collect();
+    let mut oldest = 0;
+    for number in order.into_inner().unwrap() {
+        if waiting.back() == Some(&number) {
+            waiting.pop_back();
+        } else {
+            assert_eq!(waiting.pop_front(), Some(number));
+            oldest += 1;
+        }
+    }
+    assert!((2..=3).contains(&oldest), "{oldest}");
 }
 
 /// Runs an ignored test of this file in a process with a value of the variable, or without it.

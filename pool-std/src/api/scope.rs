@@ -58,9 +58,9 @@ struct ScopeBase<'scope> {
 /// Runs `body` on the current pool, and returns when all jobs that were spawned in it have ended.
 ///
 /// Jobs may borrow everything that outlives the call, and may spawn more jobs. The jobs that one
-/// worker spawns start newest first, unless other workers steal them. On a thread that is not a
-/// worker, the body too runs in the global pool: on this thread in the place of a worker that
-/// sleeps, or else on a worker.
+/// worker spawns start newest first, unless other workers steal them, but for [each
+/// 128th](crate::spawn()). On a thread that is not a worker, the body too runs in the global pool:
+/// on this thread in the place of a worker that sleeps, or else on a worker.
 ///
 /// Each job is one allocation at most; threads keep memory of small jobs for the next ones. The
 /// stack does not grow with the number of jobs.
