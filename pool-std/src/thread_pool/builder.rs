@@ -126,7 +126,9 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
         }
         let turns = self.turns()?;
         let num_threads = self.checked_num_threads(turns.is_some())?;
-        self.check_stack_size()?;
+        if let Some(size) = self.settings.stack_size.filter(|_| S::IS_STANDARD) {
+            threads::check_stack_size(size)?;
+        }
         let followed = self.followed(turns.is_some());
         let registry = self.registry(num_threads, turns, followed)?;
         let first_turn = FirstTurn::prepare(&registry);
@@ -179,12 +181,6 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
             }
         }
         Ok(requested)
-    }
-
-    pub(crate) fn check_stack_size(&self) -> Result<(), BuildError> {
-        self.settings
-            .stack_size
-            .map_or(Ok(()), |size| self.spawn.check_stack_size(size))
     }
 
     fn registry(
@@ -333,7 +329,7 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
         match self.settings.thread_name.as_mut().map(|name| name(index)) {
             // The standard library would panic when the thread is started. A spawn handler may give
             // it another name.
-            Some(name) if S::ON_DEMAND && name.contains('\0') => {
+            Some(name) if S::IS_STANDARD && name.contains('\0') => {
                 Err(BuildError::ThreadName { index, name })
             }
             name => Ok(name),

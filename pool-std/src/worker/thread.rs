@@ -8,17 +8,8 @@ use crate::{
     panics::abort_with,
     platform::{Registry, WorkerThread},
     seeded::Present,
-    thread_pool::{
-        active::NextStep, error::BuildError, id::PoolId, spares::Spare, threads::Belonging,
-    },
+    thread_pool::{active::NextStep, id::PoolId, spares::Spare, threads::Belonging},
 };
-
-/// The stack that a worker needs, without that of its jobs.
-const MIN_STACK_SIZE: usize = 16 * 1024;
-
-/// No system grants a larger stack than a quarter of the address space. Refusing it here keeps
-/// later arithmetic from overflowing.
-const MAX_STACK_SIZE: usize = usize::MAX / 4;
 
 /// A thread that a pool needs, for a [spawn handler](crate::ThreadPoolBuilder::spawn_handler).
 ///
@@ -332,13 +323,13 @@ pub trait ThreadSpawn: private::Sealed {
     #[doc(hidden)]
     const ON_DEMAND: bool = false;
 
+    /// Whether the standard library starts the threads, with the name and the stack that the
+    /// program asks for.
     #[doc(hidden)]
-    fn spawn(&mut self, thread: ThreadBuilder) -> io::Result<()>;
+    const IS_STANDARD: bool = true;
 
     #[doc(hidden)]
-    fn check_stack_size(&self, _requested: usize) -> Result<(), BuildError> {
-        Ok(())
-    }
+    fn spawn(&mut self, thread: ThreadBuilder) -> io::Result<()>;
 }
 
 /// Starts threads with the standard library.
@@ -350,22 +341,6 @@ impl ThreadSpawn for DefaultSpawn {
 
     fn spawn(&mut self, thread: ThreadBuilder) -> io::Result<()> {
         thread.start()
-    }
-
-    fn check_stack_size(&self, requested: usize) -> Result<(), BuildError> {
-        if requested < MIN_STACK_SIZE {
-            return Err(BuildError::StackTooSmall {
-                requested,
-                minimum: MIN_STACK_SIZE,
-            });
-        }
-        if requested > MAX_STACK_SIZE {
-            return Err(BuildError::Spawn {
-                index: 0,
-                source: io::Error::new(io::ErrorKind::OutOfMemory, "the stack is too large"),
-            });
-        }
-        Ok(())
     }
 }
 
@@ -379,6 +354,17 @@ impl<F> fmt::Debug for CustomSpawn<F> {
 }
 
 impl<F: FnMut(ThreadBuilder) -> io::Result<()>> ThreadSpawn for CustomSpawn<F> {
+    const IS_STANDARD: bool = false;
+
+    fn spawn(&mut self, thread: ThreadBuilder) -> io::Result<()> {
+        (self.0)(thread)
+    }
+}
+
+/// Starts threads in a scope of the standard library.
+pub(crate) struct ScopedSpawn<F>(pub(crate) F);
+
+impl<F: FnMut(ThreadBuilder) -> io::Result<()>> ThreadSpawn for ScopedSpawn<F> {
     fn spawn(&mut self, thread: ThreadBuilder) -> io::Result<()> {
         (self.0)(thread)
     }
@@ -387,5 +373,6 @@ impl<F: FnMut(ThreadBuilder) -> io::Result<()>> ThreadSpawn for CustomSpawn<F> {
 mod private {
     pub trait Sealed {}
     impl Sealed for super::DefaultSpawn {}
+    impl<F> Sealed for super::ScopedSpawn<F> {}
     impl<F> Sealed for super::CustomSpawn<F> {}
 }

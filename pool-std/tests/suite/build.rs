@@ -12,9 +12,9 @@ use std::{
     time::Duration,
 };
 
-use pool_std::{
-    BuildError, ThreadBuilder, ThreadPoolBuilder, current_thread_index, max_num_threads,
-};
+use pool_std::{BuildError, ThreadPoolBuilder, current_thread_index, max_num_threads};
+
+mod scoped;
 
 /// A limit that only ends a test that fails.
 const LIMIT: Duration = Duration::from_secs(120);
@@ -302,64 +302,6 @@ fn in_time<R: Send + 'static>(closure: impl FnOnce() -> R + Send + 'static) -> R
     let (sender, receiver) = mpsc::channel();
     thread::spawn(move || sender.send(closure()));
     receiver.recv_timeout(LIMIT).expect("nothing hangs")
-}
-
-#[test]
-fn a_worker_that_waits_for_a_scoped_pool_runs_jobs() {
-    in_time(|| {
-        let outer = Arc::new(ThreadPoolBuilder::new().num_threads(1).build().unwrap());
-        let inside = outer.clone();
-        outer.install(move || {
-            let builder = ThreadPoolBuilder::new().num_threads(1);
-            let scoped = builder.build_scoped(ThreadBuilder::run, |pool| {
-                // For the worker that waits for the end of this pool.
-                pool.spawn(move || inside.install(|| ()));
-            });
-            scoped.unwrap();
-        });
-    });
-}
-
-/// A mutex, for example, is not poisoned by a thread that was panicking when it took the lock.
-#[test]
-fn jobs_that_run_in_the_wait_for_a_scoped_pool_do_not_see_its_panic() {
-    in_time(|| {
-        let outer = Arc::new(ThreadPoolBuilder::new().num_threads(1).build().unwrap());
-        let inside = outer.clone();
-        let (sender, receiver) = mpsc::channel();
-        let result = outer.spawn_handle(move || {
-            let builder = ThreadPoolBuilder::new().num_threads(1);
-            let scoped = builder.build_scoped(ThreadBuilder::run, |pool| {
-                pool.spawn(move || {
-                    inside.install(|| sender.send(thread::panicking()).unwrap());
-                });
-                panic!("on purpose");
-            });
-            scoped.unwrap()
-        });
-        let result: Result<(), _> = result.join();
-        assert!(result.is_err());
-        assert_eq!(receiver.recv(), Ok(false));
-    });
-}
-
-#[test]
-fn a_scoped_pool_of_the_current_thread_runs_its_jobs() {
-    for workers in [1, 2] {
-        let run = in_time(move || {
-            let run = Arc::new(AtomicUsize::new(0));
-            let builder = ThreadPoolBuilder::new().num_threads(workers);
-            let builder = builder.use_current_thread();
-            let scoped = builder.build_scoped(ThreadBuilder::run, |pool| {
-                let [in_job, on_each] = [(); 2].map(|()| run.clone());
-                pool.spawn(move || _ = in_job.fetch_add(1, SeqCst));
-                pool.spawn_broadcast(move |_| _ = on_each.fetch_add(1, SeqCst));
-            });
-            scoped.unwrap();
-            run.load(SeqCst)
-        });
-        assert_eq!(run, 1 + workers);
-    }
 }
 
 #[test]

@@ -9,7 +9,7 @@ use std::{
 use super::{Settings, ThreadPoolBuilder};
 use crate::{
     thread_pool::{ThreadPool, end::take_part_in_the_end, error::BuildError, global},
-    worker::thread::{DefaultSpawn, ThreadBuilder, ThreadSpawn},
+    worker::thread::{DefaultSpawn, ScopedSpawn, ThreadBuilder, ThreadSpawn},
 };
 
 impl ThreadPoolBuilder {
@@ -137,17 +137,17 @@ impl ThreadPoolBuilder {
         W: Fn(ThreadBuilder) + Sync,
         F: FnOnce(&ThreadPool) -> R,
     {
-        self.check_stack_size()?;
         thread::scope(|scope| {
             let mut registry = None;
             // Jobs that run in the wait below must not find that this thread is panicking.
             let result = catch_unwind(AssertUnwindSafe(|| {
-                let spawn = |thread: ThreadBuilder| {
+                let spawn = ScopedSpawn(|thread: ThreadBuilder| {
                     registry.get_or_insert_with(|| thread.registry().clone());
                     let builder = thread.standard();
                     builder.spawn_scoped(scope, || wrapper(thread)).map(drop)
-                };
-                let pool = self.spawn_handler(spawn).build()?;
+                });
+                let settings = self.settings;
+                let pool = ThreadPoolBuilder { settings, spawn }.build()?;
                 // An adopted thread may be its only worker.
                 registry.get_or_insert_with(|| pool.registry().clone());
                 Ok(with_pool(&pool))

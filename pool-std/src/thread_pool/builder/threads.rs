@@ -7,8 +7,16 @@ use pool_core::IdlePolicy;
 use super::ThreadPoolBuilder;
 use crate::{
     parker::ParkerKind,
+    thread_pool::error::BuildError,
     worker::thread::{CustomSpawn, ThreadBuilder},
 };
+
+/// The stack that a worker needs, without that of its jobs.
+const MIN_STACK_SIZE: usize = 16 * 1024;
+
+/// No system grants a larger stack than a quarter of the address space. Refusing it here keeps
+/// later arithmetic from overflowing.
+const MAX_STACK_SIZE: usize = usize::MAX / 4;
 
 impl<S> ThreadPoolBuilder<S> {
     /// Sets the size of each worker's stack in bytes, at least 16 KiB. The default is the standard
@@ -81,8 +89,10 @@ impl<S> ThreadPoolBuilder<S> {
         self
     }
 
-    /// Sets a closure that gets the panics for which no caller waits: of spawned jobs and of the
-    /// start and exit handlers. Without it, such a panic aborts the process.
+    /// Sets a closure that gets the panics for which no caller waits: of spawned jobs, of the start
+    /// and exit handlers, of [deferred](crate::progress::Progress::defer) closures, and of wakers
+    /// and drops that a worker calls for a job with a handle. Without it, such a panic aborts the
+    /// process. So does a panic of the closure itself.
     ///
     /// # Examples
     /// ```
@@ -287,4 +297,24 @@ impl<S> ThreadPoolBuilder<S> {
             spawn: CustomSpawn(handler),
         }
     }
+}
+
+/// Checks the size of a stack before threads of the standard library are started with it.
+///
+/// # Errors
+/// If it is too small for a worker, or larger than any system grants.
+pub(super) fn check_stack_size(requested: usize) -> Result<(), BuildError> {
+    if requested < MIN_STACK_SIZE {
+        return Err(BuildError::StackTooSmall {
+            requested,
+            minimum: MIN_STACK_SIZE,
+        });
+    }
+    if requested > MAX_STACK_SIZE {
+        return Err(BuildError::Spawn {
+            index: 0,
+            source: io::Error::new(io::ErrorKind::OutOfMemory, "the stack is too large"),
+        });
+    }
+    Ok(())
 }
