@@ -10,9 +10,11 @@ impl<S> ThreadPoolBuilder<S> {
     /// Sets whether a thread outside every pool may run closures itself, in the place of a worker
     /// that sleeps: in [`ThreadPool::call`](crate::ThreadPool::call), and if this is the global
     /// pool in [`join`](crate::join()), [`join_context`](crate::join_context()),
-    /// [`join_n`](crate::join_n), [`join!`](crate::join!), [`scope`](crate::scope()),
-    /// [`scope_fifo`](crate::scope_fifo) and [`with_worker`](crate::with_worker). The default
-    /// is true.
+    /// [`join_n`](crate::join_n), [`join!`](crate::join!), [`try_join`](crate::try_join),
+    /// [`scope`](crate::scope()), [`scope_fifo`](crate::scope_fifo),
+    /// [`try_scope`](crate::try_scope), [`isolate`](crate::isolate),
+    /// [`with_isolation`](crate::with_isolation) and [`with_worker`](crate::with_worker). The
+    /// default is true.
     ///
     /// This call also decides for crates that offer these functions under names of their own, whose
     /// default may be [another](crate::CurrentPool).
