@@ -63,8 +63,8 @@ impl fmt::Debug for BroadcastContext<'_> {
 /// Runs a closure on every worker of the current pool and returns the results in the workers'
 /// order.
 ///
-/// Each worker runs its job when it has finished its current job and the jobs on its own deque, or in
-/// the place of each 128th of these.
+/// Each worker runs its job when it has finished its current job and the jobs on its own deque, or
+/// in the place of each 128th of these.
 ///
 /// # Panics
 /// Continues the panic of the worker with the lowest number, when all jobs have ended.

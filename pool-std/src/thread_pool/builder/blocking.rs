@@ -48,8 +48,8 @@ impl<S> ThreadPoolBuilder<S> {
     /// let (send, receive) = mpsc::channel();
     /// let pool = pool_std::ThreadPoolBuilder::new()
     ///     .num_threads(1)
-    ///     // Most handlers print the report, and end the process. Here another thread gives the job
-    ///     // what it waits for.
+    ///     // Most handlers print the report, and end the process. Here another thread gives the
+    ///     // job what it waits for.
     ///     .deadlock_handler(move |report| {
     ///         let (send, report) = (send.clone(), report.to_string());
     ///         thread::spawn(move || send.send(report));
