@@ -12,7 +12,7 @@ use std::{
 };
 
 use rayon_core::{
-    Registry, ThreadPool, ThreadPoolBuilder, WorkerLocal, Yield, current_num_threads,
+    Registry, ThreadPool, ThreadPoolBuilder, WorkerLocal, Yield, broadcast, current_num_threads,
     current_thread_index, join, mark_blocked, mark_unblocked, scope, scope_fifo, spawn,
     spawn_broadcast, yield_now,
 };
@@ -120,6 +120,18 @@ fn a_worker_has_its_value_again_after_a_yield() {
         with(7, || {
             spawn(|| _ = set(9));
             assert_eq!(yield_now(), Some(Yield::Executed));
+            assert_eq!(value(), 7);
+        });
+    });
+}
+
+// It runs the spawned job in the wait for its own part of the broadcast.
+#[test]
+fn a_worker_has_its_value_again_after_a_broadcast() {
+    pool(1).install(|| {
+        with(7, || {
+            spawn(|| _ = set(9));
+            assert_eq!(broadcast(|_| value()), [7]);
             assert_eq!(value(), 7);
         });
     });
