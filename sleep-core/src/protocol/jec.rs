@@ -14,7 +14,6 @@ use crate::{
 
 mod awake;
 mod counters;
-mod sleepers;
 mod slot;
 #[cfg(test)]
 mod tests;
@@ -27,7 +26,7 @@ pub use slot::{Slot, Slots};
 #[cfg(test)]
 pub(crate) use widths::Widths;
 
-use sleepers::Sleepers;
+use wake::Sleepers;
 #[cfg(not(test))]
 use widths::Widths;
 

@@ -35,7 +35,7 @@ struct Line<P> {
     /// The worker's own.
     history: History,
     wake_time: WakeTime,
-    /// Which workers of one group may be asleep, see [`Sleepers`](super::sleepers::Sleepers).
+    /// Which workers of one group may be asleep, see [`Sleepers`](super::wake::Sleepers).
     group: AtomicUsize,
     /// Whether few workers were awake when the worker last asked. For the thread that is the
     /// worker: its own, or a guest's.
