@@ -27,7 +27,6 @@ mod lone_sleep;
 mod open_scopes;
 mod post;
 mod shared;
-mod shield;
 mod stay;
 #[cfg(test)]
 mod tests;
@@ -35,8 +34,8 @@ mod wait;
 mod yielding;
 
 use open_scopes::OpenScopes;
+use post::Watch;
 pub use shared::{WorkerShared, WorkerStorage};
-use shield::Watch;
 use stay::Stay;
 pub(crate) use wait::{Awaited, OutsideScopes};
 

@@ -1,4 +1,4 @@
-//! Jobs that are posted together, step by step on one thread.
+//! Jobs that are posted, step by step on one thread.
 
 use std::{
     sync::{Arc, Mutex},
@@ -11,6 +11,8 @@ use crate::{
     latch::BlockingLatch,
     testing::{DEQUE_CAPACITY, Test, TestPlatform},
 };
+
+mod shields;
 
 /// Calls a closure with the worker of a pool without threads.
 fn with_worker(body: impl FnOnce(&WorkerThread<Test>)) {
