@@ -260,11 +260,7 @@ impl<P: Platform> Drop for Guest<'_, P> {
                 P::current().is_null() || ptr::eq(P::current(), worker),
                 "this thread is another worker"
             );
-            if worker.has_pending_jobs() {
-                // The host sleeps, and answers no thief until it runs.
-                worker.own().end_bias();
-            }
-            worker.leave_operations();
+            worker.leave_jobs_and_operations();
             worker.fair_looks().set_top(self.top);
             registry
                 .deadlock()

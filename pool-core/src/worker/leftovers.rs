@@ -1,4 +1,4 @@
-//! What becomes of the jobs on a worker's deque when the worker turns to something else.
+//! What becomes of a worker's jobs and operations when the worker turns to something else.
 //!
 //! Other workers take them, but not one that waits in isolation: it could not tell that they
 //! descend from what it waits for, and it may be the only other one. So a worker runs them itself
@@ -13,13 +13,22 @@ use crate::{
 };
 
 impl<P: Platform> WorkerThread<P> {
+    /// Leaves this worker's operations to the pool, and its jobs to thieves: it ends the bias of
+    /// the deque, because the thread that owned it will answer no thief. Returns whether any
+    /// operation is due.
+    pub(crate) fn leave_jobs_and_operations(&self) -> bool {
+        // First, because progress may call code that queues jobs.
+        let is_due = self.leave_operations();
+        if self.has_pending_jobs() {
+            self.own.end_bias();
+        }
+        is_due
+    }
+
     /// Wakes another worker for what this one leaves behind when it goes before the pool ends.
-    ///
-    /// It ends the bias of this worker's deque, because the worker will answer no thief.
     #[doc(alias = "hand_over")]
     pub fn notify_leftovers(&self) {
-        self.own.end_bias();
-        if self.leave_operations() || self.has_work_for_others() {
+        if self.leave_jobs_and_operations() || self.has_work_for_others() {
             // As if it were posted now by a thread that will not run it.
             self.registry().announce_jobs(1, false);
             if self.has_pending_jobs() {
