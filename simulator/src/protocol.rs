@@ -85,7 +85,8 @@ pub type VirtualClassic = Classic<Box<[ClassicSlot<VirtualParker>]>>;
 
 impl Protocol for VirtualClassic {
     fn create(workers: usize, policy: IdlePolicy) -> Result<Self, TooManyWorkers> {
-        Self::new(parkers(workers).map(ClassicSlot::new).collect(), policy)
+        let slots = parkers(workers).map(ClassicSlot::new);
+        Ok(Self::new(slots.collect(), policy))
     }
 
     fn regions(&self) -> Vec<Region> {

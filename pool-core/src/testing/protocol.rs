@@ -35,7 +35,6 @@ impl TestProtocol for TestClassic {
             parkers.map(ClassicSlot::new).collect(),
             IdlePolicy::IMMEDIATE,
         )
-        .unwrap()
     }
 }
 

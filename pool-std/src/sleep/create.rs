@@ -17,7 +17,8 @@ impl PoolSleep {
             SleepKind::Jec => Jec::new(parkers.map(Slot::new).collect(), policy).map(Self::Jec),
             SleepKind::Sockets => sockets(parkers, policy).map(Self::Sockets),
             SleepKind::Classic => {
-                Classic::new(parkers.map(ClassicSlot::new).collect(), policy).map(Self::Classic)
+                let slots = parkers.map(ClassicSlot::new);
+                Ok(Self::Classic(Classic::new(slots.collect(), policy)))
             }
             SleepKind::Hints => {
                 let slots = parkers.map(|parker| HintSlot::new(OsChannel::new(parker)));

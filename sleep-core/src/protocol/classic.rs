@@ -5,10 +5,10 @@ use core::fmt;
 use crossbeam_utils::CachePadded;
 
 use crate::{
-    index::{TooManyWorkers, WorkerIndex},
+    index::WorkerIndex,
     latch::CoreLatch,
     policy::{IdlePolicy, Purpose},
-    primitive::{Ordering, fence},
+    primitive::{AtomicUsize, Ordering, fence},
     protocol::{
         AwakeSet, LendSeats, NewJobs, Origin, SleepProtocol,
         inline::Inline,
@@ -16,42 +16,25 @@ use crate::{
     },
 };
 
-/// Creates an atomic zero: constant except in models.
-#[cfg(not(loom))]
-macro_rules! zero {
-    ($word:ty) => {
-        <$word as crate::protocol::classic::word::sealed::Word>::ZERO
-    };
-}
-#[cfg(loom)]
-macro_rules! zero {
-    ($word:ty) => {
-        <$word as crate::protocol::classic::word::sealed::Word>::zero()
-    };
-}
-
 mod idle;
 mod slot;
 mod state;
 #[cfg(test)]
 mod tests;
-mod word;
 
 pub use idle::IdleState;
 pub use slot::{ClassicSlot, ClassicSlots};
 pub use state::State;
-pub use word::Word;
 
 use idle::Step;
 use state::AtomicState;
 
 /// The sleep protocol with one sleepy worker at a time, which wakes all sleepers at once.
 ///
-/// `S` says where the workers' slots are stored, see [`ClassicSlots`]. `W` is the integer that
-/// holds the state: `u16`, `u32` or `usize`.
+/// `S` says where the workers' slots are stored, see [`ClassicSlots`].
 ///
 /// # Examples
-/// In a `static`, without an initializer, on a machine whose atomics have 16 bits:
+/// In a `static`, without an initializer:
 /// ```
 /// use sleep_core::{Classic, ClassicSlot, IdlePolicy, Inline, Parker, SleepProtocol};
 ///
@@ -61,7 +44,7 @@ use state::AtomicState;
 ///     fn unpark(&self) { /* SEV */ }
 /// }
 ///
-/// static SLEEP: Classic<Inline<ClassicSlot<Core>, 4>, u16> =
+/// static SLEEP: Classic<Inline<ClassicSlot<Core>, 4>> =
 ///     Classic::from_array([const { ClassicSlot::new(Core) }; 4], IdlePolicy::IMMEDIATE);
 /// assert!(SLEEP.worker(3).is_ok());
 /// assert!(SLEEP.worker(4).is_err());
@@ -74,21 +57,21 @@ use state::AtomicState;
 /// condition variable, a fence on both sides, and a last look at the queues.
 #[doc(alias = "Sleep")]
 #[doc(alias = "tickle")]
-pub struct Classic<S, W: Word = usize> {
-    state: CachePadded<AtomicState<W>>,
+pub struct Classic<S> {
+    state: CachePadded<AtomicState>,
     /// The number of workers that search or sleep. Not on the state's cache line, which posters
     /// read.
-    inactive: CachePadded<W::Atomic>,
+    inactive: CachePadded<AtomicUsize>,
     policy: IdlePolicy,
     slots: S,
 }
 
-impl<S, W: Word> Classic<S, W> {
+impl<S> Classic<S> {
     const_unless_loom! {
         fn with_parts(slots: S, policy: IdlePolicy) -> Self {
             Self {
                 state: CachePadded::new(AtomicState::new()),
-                inactive: CachePadded::new(zero!(W)),
+                inactive: CachePadded::new(AtomicUsize::new(0)),
                 policy,
                 slots,
             }
@@ -96,45 +79,17 @@ impl<S, W: Word> Classic<S, W> {
     }
 }
 
-impl<P, const N: usize, W: Word> Classic<Inline<ClassicSlot<P>, N>, W> {
+impl<P, const N: usize> Classic<Inline<ClassicSlot<P>, N>> {
     const_unless_loom! {
         /// Creates the protocol for workers whose slots are stored in the value itself.
-        ///
-        /// That the word can name `N` workers is checked when the program is compiled.
-        ///
-        /// ```compile_fail
-        /// use sleep_core::{Classic, ClassicSlot, IdlePolicy};
-        ///
-        /// let slots = [const { ClassicSlot::new(()) }; 32_768];
-        /// let too_many: Classic<_, u16> = Classic::from_array(slots, IdlePolicy::DEFAULT);
-        /// ```
         #[must_use]
         pub fn from_array(slots: [ClassicSlot<P>; N], policy: IdlePolicy) -> Self {
-            const { assert!(N <= W::MAX_WORKERS, "too many workers") };
             Self::with_parts(Inline(slots), policy)
         }
     }
 }
 
-impl<'a, P, W: Word> Classic<&'a [ClassicSlot<P>], W> {
-    const_unless_loom! {
-        /// Creates the protocol for workers whose slots are stored elsewhere.
-        ///
-        /// # Errors
-        /// [`TooManyWorkers`] if the word cannot name them.
-        pub fn from_slice(
-            slots: &'a [ClassicSlot<P>],
-            policy: IdlePolicy,
-        ) -> Result<Self, TooManyWorkers> {
-            match TooManyWorkers::unless_at_most(W::MAX_WORKERS, slots.len()) {
-                Ok(()) => Ok(Self::with_parts(slots, policy)),
-                Err(error) => Err(error),
-            }
-        }
-    }
-}
-
-impl<S: ClassicSlots, W: Word> Classic<S, W> {
+impl<S: ClassicSlots> Classic<S> {
     /// Creates the protocol for workers whose slots are stored wherever the pool puts them.
     ///
     /// # Examples
@@ -149,16 +104,12 @@ impl<S: ClassicSlots, W: Word> Classic<S, W> {
     ///
     /// let slot = |_| ClassicSlot::new(Thread(std::thread::current()));
     /// let slots: Box<[_]> = (0..3).map(slot).collect();
-    /// let sleep: Classic<_> = Classic::new(slots, IdlePolicy::DEFAULT)?;
+    /// let sleep: Classic<_> = Classic::new(slots, IdlePolicy::DEFAULT);
     /// assert_eq!(sleep.num_workers(), 3);
-    /// # Ok::<(), sleep_core::TooManyWorkers>(())
     /// ```
-    ///
-    /// # Errors
-    /// [`TooManyWorkers`] if the word cannot name them.
-    pub fn new(slots: S, policy: IdlePolicy) -> Result<Self, TooManyWorkers> {
-        TooManyWorkers::unless_at_most(W::MAX_WORKERS, slots.slots().len())?;
-        Ok(Self::with_parts(slots, policy))
+    #[must_use]
+    pub fn new(slots: S, policy: IdlePolicy) -> Self {
+        Self::with_parts(slots, policy)
     }
 
     /// Returns the workers' slots, in their order.
@@ -180,7 +131,7 @@ impl<S: ClassicSlots, W: Word> Classic<S, W> {
     }
 }
 
-impl<S: ClassicSlots, W: Word> SleepProtocol for Classic<S, W> {
+impl<S: ClassicSlots> SleepProtocol for Classic<S> {
     type Parker = S::Parker;
     type IdleState = IdleState;
     type Hint = ();
@@ -197,7 +148,7 @@ impl<S: ClassicSlots, W: Word> SleepProtocol for Classic<S, W> {
     fn start_looking(&self, worker: WorkerIndex, _purpose: Purpose) -> IdleState {
         self.slots()[worker.get()].state().search().begin(worker);
         // Ordering: Relaxed, a plain count; no decision rests on it.
-        W::fetch_add(&self.inactive, 1, Ordering::Relaxed);
+        self.inactive.fetch_add(1, Ordering::Relaxed);
         IdleState::new(worker)
     }
 
@@ -234,7 +185,7 @@ impl<S: ClassicSlots, W: Word> SleepProtocol for Classic<S, W> {
             self.state.stop_being_sleepy(idle.worker);
         }
         // Ordering: Relaxed, as in `start_looking`.
-        W::fetch_sub(&self.inactive, 1, Ordering::Relaxed);
+        self.inactive.fetch_sub(1, Ordering::Relaxed);
     }
 
     /// Makes the sleepy worker awake and wakes all sleepers, whatever the number of jobs, unless
@@ -278,7 +229,7 @@ impl<S: ClassicSlots, W: Word> SleepProtocol for Classic<S, W> {
 
     fn num_inactive(&self) -> usize {
         // Ordering: Relaxed; debug output only.
-        W::load(&self.inactive, Ordering::Relaxed)
+        self.inactive.load(Ordering::Relaxed)
     }
 
     /// Looks at every slot, so the cost is linear in the number of workers.
@@ -288,7 +239,7 @@ impl<S: ClassicSlots, W: Word> SleepProtocol for Classic<S, W> {
     }
 }
 
-impl<S: ClassicSlots, W: Word> Classic<S, W> {
+impl<S: ClassicSlots> Classic<S> {
     fn fence_and_tickle(&self, count: usize) {
         // Ordering: the poster's fence. Pairs with the sleeper's in `sleep`: orders the caller's
         // write of its queue before our read of the state, which no acquire or release can.
@@ -296,8 +247,7 @@ impl<S: ClassicSlots, W: Word> Classic<S, W> {
         self.tickle(count);
     }
 
-    /// Makes the sleepy worker awake and wakes all sleepers, if there are jobs. The seed's
-    /// `tickle`.
+    /// Makes the sleepy worker awake and wakes all sleepers, if there are jobs.
     #[inline]
     fn tickle(&self, count: usize) {
         if !self.state.all_are_awake() {
@@ -398,11 +348,11 @@ impl<S: ClassicSlots, W: Word> Classic<S, W> {
     }
 }
 
-impl<S: ClassicSlots, W: Word> LendSeats for Classic<S, W> {}
+impl<S: ClassicSlots> LendSeats for Classic<S> {}
 
-impl<S: ClassicSlots, W: Word> AwakeSet for Classic<S, W> {}
+impl<S: ClassicSlots> AwakeSet for Classic<S> {}
 
-impl<S, W: Word> fmt::Debug for Classic<S, W> {
+impl<S> fmt::Debug for Classic<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Classic")
             .field("state", &self.state.load())

@@ -337,7 +337,6 @@ macro_rules! mistakes {
 suite!(jec, TestJec);
 suite!(sockets, TestSockets);
 suite!(classic, TestClassic);
-suite!(classic_of_16_bits, TestClassic<u16>);
 suite!(busy, TestBusy);
 suite!(hints, TestHints);
 suite!(jec_without_jobs, TestJec: no_jobs_wake_no_worker);
@@ -391,9 +390,9 @@ cycles! { sockets_cycles:
     early, TestSockets<Counting<EarlyParker>>;
 }
 cycles! { classic_cycles:
-    condvar, TestClassic<usize, Counting<TestParker>>;
-    spinning, TestClassic<usize, Counting<SpinningParker>>;
-    early, TestClassic<usize, Counting<EarlyParker>>;
+    condvar, TestClassic<Counting<TestParker>>;
+    spinning, TestClassic<Counting<SpinningParker>>;
+    early, TestClassic<Counting<EarlyParker>>;
 }
 cycles! { hints_cycles:
     condvar, TestHints<Counting<TestParker>>;

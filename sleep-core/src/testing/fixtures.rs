@@ -18,7 +18,7 @@ use crate::{
     Parker, Purpose, SleepProtocol, Slot, Sockets,
     deadlock::{GuardNoSend, RawMutex},
     primitive::Ordering::{Relaxed, SeqCst},
-    protocol::{classic::Word, jec::Widths},
+    protocol::jec::Widths,
     set_latch,
 };
 
@@ -122,12 +122,12 @@ impl<P: NewParker> TestProtocol for TestSockets<P> {
     }
 }
 
-pub(crate) type TestClassic<W = usize, P = TestParker> = Classic<Box<[ClassicSlot<P>]>, W>;
+pub(crate) type TestClassic<P = TestParker> = Classic<Box<[ClassicSlot<P>]>>;
 
-impl<W: Word, P: NewParker> TestProtocol for TestClassic<W, P> {
+impl<P: NewParker> TestProtocol for TestClassic<P> {
     fn new(workers: usize, policy: IdlePolicy) -> Self {
         let slots = (0..workers).map(|_| ClassicSlot::new(P::new())).collect();
-        Self::new(slots, policy).unwrap()
+        Self::new(slots, policy)
     }
 }
 

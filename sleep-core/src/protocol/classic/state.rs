@@ -10,11 +10,14 @@
 
 use core::fmt;
 
-use super::word::Word;
-use crate::{index::WorkerIndex, primitive::Ordering};
+use crate::{
+    index::WorkerIndex,
+    primitive::{AtomicUsize, Ordering},
+};
 
 #[cfg(test)]
 mod tests;
+
 /// Some workers are asleep, or on their way there.
 const SOME_ASLEEP: usize = 1;
 
@@ -22,27 +25,22 @@ const SOME_ASLEEP: usize = 1;
 ///
 /// Every change is an exchange, so an acquire of the word receives what every earlier release
 /// published, no matter how many workers have changed the word in between.
-pub(super) struct AtomicState<W: Word> {
-    word: W::Atomic,
+pub(super) struct AtomicState {
+    word: AtomicUsize,
 }
 
-impl<W: Word> AtomicState<W> {
+impl AtomicState {
     const_unless_loom! {
         /// Creates the state of a pool in which all workers are awake.
         pub(super) fn new() -> Self {
-            Self { word: zero!(W) }
+            Self { word: AtomicUsize::new(0) }
         }
-    }
-
-    #[cfg(all(test, not(loom)))]
-    pub(super) fn word(&self) -> &W::Atomic {
-        &self.word
     }
 
     /// Reads the state at this instant, for debug output.
     pub(super) fn load(&self) -> State {
         // Ordering: Relaxed; debug output only.
-        State(W::load(&self.word, Ordering::Relaxed))
+        State(self.word.load(Ordering::Relaxed))
     }
 
     /// Whether no worker is sleepy or asleep. One load and one comparison.
@@ -50,20 +48,19 @@ impl<W: Word> AtomicState<W> {
     pub(super) fn all_are_awake(&self) -> bool {
         // Ordering: Relaxed. A poster whose job no sleeper may overlook executes a fence before it;
         // for all others the state may be out of date.
-        W::load(&self.word, Ordering::Relaxed) == 0
+        self.word.load(Ordering::Relaxed) == 0
     }
 
     /// Makes `worker` the sleepy one. Returns false if another worker is.
     pub(super) fn get_sleepy(&self, worker: WorkerIndex) -> bool {
         // Ordering: Relaxed, since the exchange below confirms what it acts on; a failure writes
         // nothing and promises nothing.
-        let mut state = State(W::load(&self.word, Ordering::Relaxed));
+        let mut state = State(self.word.load(Ordering::Relaxed));
         while state.sleepy_worker().is_none() {
             // Ordering: Acquire pairs with the Release of `strip`. The sleepy search that follows
             // sees the jobs of all tickles that came before; with Relaxed it could read
             // older queues.
-            match W::compare_exchange(
-                &self.word,
+            match self.word.compare_exchange(
                 state.0,
                 state.0 | State::sleepy(worker),
                 Ordering::Acquire,
@@ -80,7 +77,7 @@ impl<W: Word> AtomicState<W> {
     pub(super) fn is_sleepy(&self, worker: WorkerIndex) -> bool {
         // Ordering: Acquire pairs with the Release of `strip`: a worker that is not sleepy any more
         // sees the job of that tickle in its next search.
-        let state = State(W::load(&self.word, Ordering::Acquire));
+        let state = State(self.word.load(Ordering::Acquire));
         state.is_sleepy(worker)
     }
 
@@ -100,10 +97,9 @@ impl<W: Word> AtomicState<W> {
         // with the Acquire of `strip`: the thread that takes `SOME_ASLEEP` out finds the slot open
         // of each worker that put it in. With Relaxed it could pass such a worker over, and
         // no later tickle would look for it.
-        let mut state = State(W::load(&self.word, Ordering::Acquire));
+        let mut state = State(self.word.load(Ordering::Acquire));
         while state.is_sleepy(worker) {
-            match W::compare_exchange(
-                &self.word,
+            match self.word.compare_exchange(
                 state.0,
                 state.0 & SOME_ASLEEP | asleep,
                 Ordering::Release,
@@ -122,7 +118,7 @@ impl<W: Word> AtomicState<W> {
         // Ordering: AcqRel. Release publishes the job to the workers that are sleepy now, or get
         // sleepy later (`is_sleepy`, `get_sleepy`). Acquire pairs with `fall_asleep`, see
         // `end_sleepiness`.
-        State(W::swap(&self.word, 0, Ordering::AcqRel)).some_asleep()
+        State(self.word.swap(0, Ordering::AcqRel)).some_asleep()
     }
 }
 
@@ -139,7 +135,7 @@ impl<W: Word> AtomicState<W> {
 /// }
 ///
 /// let slots = [ClassicSlot::new(Core), ClassicSlot::new(Core)];
-/// let sleep: Classic<_> = Classic::from_array(slots, IdlePolicy::IMMEDIATE);
+/// let sleep = Classic::from_array(slots, IdlePolicy::IMMEDIATE);
 /// let mut idle = sleep.start_looking(sleep.worker(0)?, Purpose::Job);
 /// sleep.no_work_found(&mut idle, &CoreLatch::new(), || false);
 /// assert_eq!(sleep.state().sleepy_worker(), Some(0));

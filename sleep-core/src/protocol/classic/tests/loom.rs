@@ -19,7 +19,7 @@ fn one_worker_one_poster() {
 /// would with more.
 #[test]
 fn two_workers_one_poster() {
-    check_pool::<TestClassic<u16>>(1, 2, &[1]);
+    check_pool::<TestClassic>(1, 2, &[1]);
 }
 
 /// Models one worker on its whole way from awake to asleep, and a tickle from outside.

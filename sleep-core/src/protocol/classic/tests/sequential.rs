@@ -96,7 +96,7 @@ impl Seed {
 }
 
 struct History<'s> {
-    sleep: &'s Classic<Inline<ClassicSlot<Scripted>, WORKERS>, u16>,
+    sleep: &'s Classic<Inline<ClassicSlot<Scripted>, WORKERS>>,
     seed: RefCell<Seed>,
     events: RefCell<VecDeque<Event>>,
     idle: RefCell<[Option<IdleState>; WORKERS]>,

@@ -1,12 +1,11 @@
 //! Steps of the protocol one by one, in one thread: what other threads do at a certain step is done
 //! in the look at the queues, or in `park`.
 
-use std::{cell::Cell, rc::Rc};
+use std::rc::Rc;
 
-use super::super::{word::sealed, *};
+use super::super::*;
 use crate::{
     policy::Relax,
-    primitive::AtomicU16,
     set_latch,
     testing::{TestParker, scripted::Scripted},
 };
@@ -206,83 +205,6 @@ fn a_tickle_wakes_all_sleepers() {
     });
     assert_eq!(sleep.num_inactive(), 0);
     assert!(sleep.all_are_awake());
-}
-
-/// An atomic of 16 bits that counts what is done to it.
-struct Counted {
-    atomic: AtomicU16,
-    loads: Cell<usize>,
-    exchanges: Cell<usize>,
-}
-
-// SAFETY: these tests have one thread.
-unsafe impl Sync for Counted {}
-
-struct CountedWord;
-
-impl Word for CountedWord {
-    const MAX_WORKERS: usize = u16::MAX_WORKERS;
-}
-
-impl sealed::Word for CountedWord {
-    type Atomic = Counted;
-
-    #[allow(clippy::declare_interior_mutable_const)]
-    const ZERO: Counted = Counted {
-        atomic: AtomicU16::new(0),
-        loads: Cell::new(0),
-        exchanges: Cell::new(0),
-    };
-
-    fn load(counted: &Counted, ordering: Ordering) -> usize {
-        counted.loads.set(counted.loads.get() + 1);
-        u16::load(&counted.atomic, ordering)
-    }
-
-    fn swap(counted: &Counted, value: usize, ordering: Ordering) -> usize {
-        counted.exchanges.set(counted.exchanges.get() + 1);
-        u16::swap(&counted.atomic, value, ordering)
-    }
-
-    fn compare_exchange(
-        counted: &Counted,
-        current: usize,
-        new: usize,
-        success: Ordering,
-        failure: Ordering,
-    ) -> Result<usize, usize> {
-        counted.exchanges.set(counted.exchanges.get() + 1);
-        u16::compare_exchange(&counted.atomic, current, new, success, failure)
-    }
-
-    fn fetch_add(counted: &Counted, value: usize, ordering: Ordering) -> usize {
-        u16::fetch_add(&counted.atomic, value, ordering)
-    }
-
-    fn fetch_sub(counted: &Counted, value: usize, ordering: Ordering) -> usize {
-        u16::fetch_sub(&counted.atomic, value, ordering)
-    }
-}
-
-#[test]
-fn a_tickle_while_all_are_awake_is_one_load() {
-    let sleep: Classic<_, CountedWord> =
-        Classic::from_array([ClassicSlot::new(Scripted)], IdlePolicy::IMMEDIATE);
-    let word = sleep.state.word();
-    let done = || (word.loads.take(), word.exchanges.take());
-    sleep.announce(NewJobs::internal(1, || unreachable!("is never asked")));
-    assert_eq!(done(), (1, 0));
-    sleep.announce(NewJobs::injected(1, true));
-    assert_eq!(done(), (1, 0));
-    assert!(sleep.all_are_awake());
-    assert_eq!(done(), (1, 0));
-
-    let mut idle = sleep.start_looking(sleep.worker(0).unwrap(), Purpose::Job);
-    sleep.no_work_found(&mut idle, &CoreLatch::new(), || unreachable!());
-    done();
-    sleep.announce(NewJobs::internal(1, || unreachable!("is never asked")));
-    assert_eq!(done(), (1, 1), "a worker is sleepy");
-    sleep.work_found(idle, || false);
 }
 
 /// Plays a worker that is about to register, while a tickle strips the sleepy one. No worker is

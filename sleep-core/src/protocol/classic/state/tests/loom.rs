@@ -13,7 +13,7 @@ use crate::protocol::slot::SlotState;
 
 /// The state of a pool of two workers, their slots, and a queue that is a number.
 struct Scene {
-    state: AtomicState<u16>,
+    state: AtomicState,
     slots: [SlotState<()>; 2],
     queued: AtomicUsize,
     /// Which workers have put in that they are asleep. Not of loom, so it orders nothing.
