@@ -80,7 +80,7 @@ pub struct TooManyWorkers {
 
 impl TooManyWorkers {
     /// Returns the error if more than `maximum` workers are requested.
-    pub(crate) const fn unless_at_most(maximum: usize, requested: usize) -> Result<(), Self> {
+    pub(crate) fn unless_at_most(maximum: usize, requested: usize) -> Result<(), Self> {
         if requested > maximum {
             return Err(Self { requested, maximum });
         }

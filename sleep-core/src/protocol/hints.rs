@@ -99,22 +99,6 @@ impl<C, const N: usize, I> Hints<Inline<HintSlot<C>, N>, I> {
     }
 }
 
-impl<'a, C, I: Copy> Hints<&'a [HintSlot<C>], I> {
-    const_unless_loom! {
-        /// Creates the protocol for workers whose slots are stored elsewhere.
-        ///
-        /// # Errors
-        /// [`TooManyWorkers`] if there are more than 65,535; on targets with 16-bit addresses,
-        /// 32,767.
-        pub fn from_slice(slots: &'a [HintSlot<C>], policy: I) -> Result<Self, TooManyWorkers> {
-            match TooManyWorkers::unless_at_most(MAX_WORKERS, slots.len()) {
-                Ok(()) => Ok(Self::with_parts(slots, policy)),
-                Err(error) => Err(error),
-            }
-        }
-    }
-}
-
 impl<S: HintSlots, I: AsRef<IdlePolicy>> Hints<S, I> {
     /// Creates the protocol for workers whose slots are stored wherever the pool puts them.
     ///
@@ -164,7 +148,7 @@ impl<S: HintSlots, I: AsRef<IdlePolicy>> Hints<S, I> {
 
     /// Wakes up to `count` sleepers and sends them a hint. Does nothing if no worker sleeps.
     ///
-    /// The seed's `notifyEmper`. As for [internal](Origin::Internal) jobs, a worker that is falling
+    /// EMPER's `notifyEmper`. As for [internal](Origin::Internal) jobs, a worker that is falling
     /// asleep may overlook the work unless the caller has executed a sequentially consistent fence
     /// since it queued the work.
     #[inline]
@@ -178,7 +162,7 @@ impl<S: HintSlots, I: AsRef<IdlePolicy>> Hints<S, I> {
     /// sleep next. These search once more instead. At most as many notifications wait as there
     /// are workers.
     ///
-    /// The seed's `notifyAnywhere`.
+    /// EMPER's `notifyAnywhere`.
     pub fn notify_anywhere(&self, count: usize, hint: Hint) {
         // Ordering: the poster's fence. Pairs with the sleeper's in `sleep`. While the exchange
         // below changes the count, the order of all exchanges of the count would do. But it

@@ -100,21 +100,6 @@ impl<P, const N: usize, I> Jec<Inline<Slot<P>, N>, I> {
     }
 }
 
-impl<'a, P, I: Copy> Jec<&'a [Slot<P>], I> {
-    const_unless_loom! {
-        /// Creates the protocol for workers whose slots are stored elsewhere.
-        ///
-        /// # Errors
-        /// [`TooManyWorkers`] if the counters cannot count them.
-        pub fn from_slice(slots: &'a [Slot<P>], policy: I) -> Result<Self, TooManyWorkers> {
-            match TooManyWorkers::unless_at_most(AtomicCounters::MAX_THREADS, slots.len()) {
-                Ok(()) => Ok(Self::with_parts(slots, policy, Widths::DEFAULT)),
-                Err(error) => Err(error),
-            }
-        }
-    }
-}
-
 impl<S: Slots, I: AsRef<IdlePolicy>> Jec<S, I> {
     /// Creates the protocol for workers whose slots are stored wherever the pool puts them.
     ///

@@ -159,7 +159,7 @@ mod threads {
     #[test]
     fn the_cascade_asks_for_more_work_only_while_others_sleep() {
         let slots = [Slot::new(Never), Slot::new(Never)];
-        let sleep: Jec<_> = Jec::from_slice(&slots, IdlePolicy::IMMEDIATE).unwrap();
+        let sleep: Jec<_> = Jec::new(&slots[..], IdlePolicy::IMMEDIATE).unwrap();
         let idle = sleep.start_looking(sleep.worker(0).unwrap(), Purpose::Job);
         sleep.work_found(idle, || unreachable!("no worker sleeps"));
     }

@@ -334,7 +334,7 @@ fn a_worker_relaxes_as_often_as_the_policy_says() {
     for (sleepy, sleeping) in [(0, 0), (3, 10), (4, 2)] {
         let policy = IdlePolicy::new(sleepy, sleeping, Relax::Spin(1));
         let slots = [HintSlot::new(Channel::new(Scripted))];
-        let sleep = Hints::from_slice(&slots, policy).unwrap();
+        let sleep = Hints::new(&slots[..], policy).unwrap();
         let mut idle = sleep.start_looking(sleep.worker(0).unwrap(), Purpose::Job);
         let mut searches = || searches_until_last_look(&sleep, &mut idle, true);
         assert_eq!(searches(), sleepy.max(sleeping) + 1);
@@ -353,8 +353,6 @@ fn bad_sizes_and_indices_are_typed_errors() {
         requested: 65_536,
         maximum: 65_535,
     };
-    let error = Hints::from_slice(&slots, IdlePolicy::DEFAULT);
-    assert_eq!(error.unwrap_err(), expected);
     let error = Hints::<_>::new(slots, IdlePolicy::DEFAULT);
     assert_eq!(error.unwrap_err(), expected);
     let error = workers::<2>().worker(2);
