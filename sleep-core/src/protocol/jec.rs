@@ -21,11 +21,12 @@ mod wake;
 mod widths;
 
 pub use awake::IdleState;
-pub use counters::{AtomicCounters, Counters, JobsEventCounter, Word};
+pub use counters::{Counters, JobsEventCounter};
 pub use slot::{Slot, Slots};
 #[cfg(test)]
 pub(crate) use widths::Widths;
 
+use counters::AtomicCounters;
 use wake::Sleepers;
 #[cfg(not(test))]
 use widths::Widths;
@@ -76,7 +77,7 @@ impl<S, I> Jec<S, I> {
         fn with_parts(slots: S, policy: I, widths: Widths) -> Self {
             Self {
                 shared: CachePadded::new(Shared {
-                    counters: AtomicCounters::with(widths),
+                    counters: AtomicCounters::new(widths),
                     sleepers: Sleepers::new(widths),
                 }),
                 policy,
@@ -321,7 +322,7 @@ impl<S: Slots, I: AsRef<IdlePolicy>> Jec<S, I> {
         // then on finds the slot open.
         let is_set = !latch.fall_asleep();
         // Ordering: the sleeper's fence. Pairs with the poster's (`announce_injected`,
-        // `fence_and_wake_for_jobs`, `announce_for`, `wake_any`): of two fences one comes first. If
+        // `fence_and_wake_for_jobs`, `announce_for`): of two fences one comes first. If
         // it is the poster's, its job is visible to `has_work`. If it is this one, our registration
         // and our open slot are visible to the poster. Nothing weaker orders our writes before our
         // reads.

@@ -22,34 +22,18 @@ mod tests;
 
 /// The integer that the counters are packed into: the widest with native atomics, up to 64 bits.
 #[cfg(any(loom, target_has_atomic = "64"))]
-pub type Word = u64;
+pub(super) type Word = u64;
 /// The integer that the counters are packed into: the widest with native atomics, up to 64 bits.
 #[cfg(not(any(loom, target_has_atomic = "64")))]
-pub type Word = u32;
+pub(super) type Word = u32;
 
 /// The sleeping count, the inactive count and the jobs event counter, changed together.
 ///
 /// Every operation is at most three atomic operations on one word, or a loop of compare-exchanges
 /// in which a failure means that another thread succeeded: lock-free.
 ///
-/// The protocol that gives the counters their meaning is [`Jec`](crate::Jec); use this type
-/// alone only to build another one.
-///
-/// # Examples
-/// ```
-/// use sleep_core::protocol::jec::AtomicCounters;
-///
-/// let counters = AtomicCounters::new();
-/// counters.add_inactive_thread();
-/// assert!(counters.make_jec_sleepy().is_sleepy());
-/// // A post makes the jobs event counter odd, and counts the threads that may run the job.
-/// let seen = counters.increment_jec_if_sleepy();
-/// assert_eq!((seen.awake_but_idle(), seen.sleeping()), (1, 0));
-/// assert!(!seen.jec().is_sleepy());
-/// ```
-///
 /// Source: the `AtomicCounters` of rayon RFC 5 and of Blitz.
-pub struct AtomicCounters {
+pub(super) struct AtomicCounters {
     word: AtomicWord,
     widths: Widths,
 }
@@ -58,12 +42,12 @@ impl AtomicCounters {
     const ONE_SLEEPING: Word = 1;
 
     /// The greatest number of threads that the thread counters can count.
-    pub const MAX_THREADS: usize = Widths::DEFAULT.max_threads();
+    pub(super) const MAX_THREADS: usize = Widths::DEFAULT.max_threads();
 
     /// The most sleepers that a worker which leaves the idle state is told to wake.
     ///
     /// Two, so that a burst of work wakes a pool in a number of steps logarithmic in its size.
-    pub const CASCADE: usize = 2;
+    pub(super) const CASCADE: usize = 2;
 
     /// Whether a thread looks at the word before it changes it, so that it does not take the line
     /// from the others without need. Processors without 64-bit atomics are small, and so should
@@ -72,15 +56,7 @@ impl AtomicCounters {
 
     const_unless_loom! {
         /// Creates counters at zero: no thread is inactive or sleepy.
-        #[must_use]
-        pub fn new() -> Self {
-            Self::with(Widths::DEFAULT)
-        }
-    }
-
-    const_unless_loom! {
-        /// Creates counters with these widths.
-        pub(super) fn with(widths: Widths) -> Self {
+        pub(super) fn new(widths: Widths) -> Self {
             Self { word: AtomicWord::new(widths.one_jec()), widths }
         }
     }
@@ -91,7 +67,7 @@ impl AtomicCounters {
     }
 
     /// Reads all counters at one instant.
-    pub fn load(&self) -> Counters {
+    pub(super) fn load(&self) -> Counters {
         // Ordering: Acquire pairs with the Release of `increment_jec_if_sleepy`. A worker that
         // finds the counter even here, because another worker made it so after a post had
         // made it odd, sees that post's job in its next search; with Relaxed it could read
@@ -104,7 +80,7 @@ impl AtomicCounters {
     /// Whether no thread sleeps or is about to, so that new work need not be announced. One load
     /// and one comparison.
     #[inline]
-    pub fn all_are_awake(&self) -> bool {
+    pub(super) fn all_are_awake(&self) -> bool {
         // Ordering: Relaxed, as in `increment_jec_if_sleepy`.
         let word = self.word.load(Ordering::Relaxed);
         word & (self.widths.one_jec() | self.widths.thread_mask()) == 0
@@ -115,7 +91,7 @@ impl AtomicCounters {
     /// Returns the counters as they are after that, so that the caller can decide whom to wake.
     /// When no thread got sleepy since the last post, this is a single load.
     #[inline]
-    pub fn increment_jec_if_sleepy(&self) -> Counters {
+    pub(super) fn increment_jec_if_sleepy(&self) -> Counters {
         // Ordering: Relaxed, since the compare-exchange below confirms what it acts on, and the
         // caller's decision is ordered by the fences of `Jec`, not by this load.
         let mut word = self.word.load(Ordering::Relaxed);
@@ -142,7 +118,7 @@ impl AtomicCounters {
     /// Announces that a worker is about to sleep: makes an odd jobs event counter even.
     ///
     /// Returns the counter's final value, which the worker compares before it goes to sleep.
-    pub fn make_jec_sleepy(&self) -> JobsEventCounter {
+    pub(super) fn make_jec_sleepy(&self) -> JobsEventCounter {
         if Self::SPARES_THE_LINE {
             let counters = self.load();
             if counters.jec().is_sleepy() {
@@ -167,7 +143,7 @@ impl AtomicCounters {
     ///
     /// # Errors
     /// The counters as they were without this thread, if their jobs event counter differs.
-    pub fn try_add_sleeping_thread(&self, jec: JobsEventCounter) -> Result<(), Counters> {
+    pub(super) fn try_add_sleeping_thread(&self, jec: JobsEventCounter) -> Result<(), Counters> {
         if Self::SPARES_THE_LINE {
             // After a post that many threads have noticed, this also spares them a wrong count.
             //
@@ -194,7 +170,7 @@ impl AtomicCounters {
 
     /// Removes one sleeping thread. The waker calls this, not the thread that slept, so that other
     /// posters stop counting on that sleeper at once.
-    pub fn sub_sleeping_thread(&self) {
+    pub(super) fn sub_sleeping_thread(&self) {
         // Ordering: Relaxed. The slot's state hands the right to change the count to the waker and
         // back; this is only the count.
         let old = self.word.fetch_sub(Self::ONE_SLEEPING, Ordering::Relaxed);
@@ -206,7 +182,7 @@ impl AtomicCounters {
     }
 
     /// Adds one inactive thread: it has begun to look for work. Returns the counters after that.
-    pub fn add_inactive_thread(&self) -> Counters {
+    pub(super) fn add_inactive_thread(&self) -> Counters {
         // Ordering: Relaxed, a plain count. A poster that counts on this thread wakes none for its
         // job. The thread sees that job at the latest after the fence that ends its search: the
         // sleeper's, or that of the cascade (`Jec`). For an internal job, which is posted without
@@ -248,7 +224,7 @@ impl AtomicCounters {
     /// If threads sleep, and few are awake and idle, that thread should wake others if there is
     /// more work: the cascade, at most [`CASCADE`](Self::CASCADE) of them. A poster may have
     /// woken none because it counted on this thread.
-    pub fn sub_inactive_thread(&self) -> Counters {
+    pub(super) fn sub_inactive_thread(&self) -> Counters {
         // Ordering: Relaxed; a caller that goes on to look for more work executes a fence first.
         let old = self
             .word
@@ -263,12 +239,6 @@ impl AtomicCounters {
             "a sleeping thread found work: {old:?}"
         );
         self.unpack(old.word.wrapping_sub(self.widths.one_inactive()))
-    }
-}
-
-impl Default for AtomicCounters {
-    fn default() -> Self {
-        Self::new()
     }
 }
 

@@ -182,31 +182,13 @@ fn bit(worker: usize) -> usize {
 }
 
 impl<S: Slots, I: AsRef<IdlePolicy>> Jec<S, I> {
-    /// Wakes up to `count` sleeping workers, in the order of the bitmap. Returns how many.
-    ///
-    /// Work that the caller queued before is not overlooked: a worker that is on its way to sleep
-    /// and is not woken sees the work in its last look.
-    ///
-    /// Reads at most one word for each 64 workers (32 on targets of 32 bits), and the slots of
-    /// those that sleep. If the counters can count at most 255 workers, as by default on
-    /// processors without 64-bit atomics, it reads the slots themselves, in their order.
-    pub fn wake_any(&self, count: usize) -> usize {
-        if count == 0 {
-            return 0;
-        }
-        // Ordering: the poster's fence, see `wake_some`. No weaker fence orders the caller's write
-        // of its queue before our reads of the bits and the slots.
-        fence(Ordering::SeqCst);
-        self.wake_some(count, None)
-    }
-
-    /// Wakes up to `count` sleeping workers for a poster, or for a worker in the cascade. Returns
-    /// how many.
+    /// Wakes up to `count` sleeping workers, for a poster or for a worker in the cascade. Returns
+    /// how many. `count` is not zero.
     ///
     /// The caller has executed a fence since it queued the work, or before it saw it. A worker that
     /// has counted itself but not opened its slot yet is passed over; then its own fence comes
     /// after the caller's, and its `has_work` sees the work.
-    fn wake_some(&self, count: usize, waker: Option<usize>) -> usize {
+    pub(super) fn wake_some(&self, count: usize, waker: Option<usize>) -> usize {
         let mut woken = 0;
         self.shared.sleepers.find(self.slots(), waker, |worker| {
             if self.slots()[worker].state().claim() {
@@ -305,7 +287,7 @@ impl<S: Slots, I: AsRef<IdlePolicy>> Jec<S, I> {
 }
 
 impl<S: Slots, I: AsRef<IdlePolicy>> LendSeats for Jec<S, I> {
-    /// Lends an eligible sleeper, the first in the order of the bitmap. Costs one load while no
+    /// Lends an eligible sleeper, the first in the order of [`Sleepers::find`]. Costs one load while no
     /// worker sleeps.
     ///
     /// The guest counts as active, so it needs no room among the searchers. If it searches in a

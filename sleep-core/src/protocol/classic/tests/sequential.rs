@@ -1,5 +1,5 @@
-//! Random histories of a whole pool, in one thread, against the seed's own words: one counter
-//! `yields` for each worker, and which worker is sleepy.
+//! Random histories of a whole pool, in one thread, against the words of rayon's first sleep
+//! module: one counter `yields` for each worker, and which worker is sleepy.
 //!
 //! A worker that sleeps does so inside its last look at the queues: there the rest of the history
 //! happens, until that worker is woken.
@@ -42,7 +42,7 @@ fn event() -> impl Strategy<Value = Event> {
     ]
 }
 
-/// A pool as the seed describes it.
+/// A pool as those words describe it.
 #[derive(Debug, Default)]
 struct Seed {
     rounds_until_sleepy: u32,

@@ -55,7 +55,7 @@ mod steps {
             assert!(sleep.all_are_awake() || sleep.counters().jec().is_sleepy());
             assert_eq!(sleep.borrow_sleeper(|_| true), None, "it is lent");
             assert!(!sleep.wake_worker(worker), "no waker claims it");
-            assert_eq!(sleep.wake_any(2), 0);
+            assert_eq!(wake_any(&sleep, 2), 0);
 
             assert!(!sleep.give_back(worker, || {
                 assert_eq!(counts(), (1, 1), "asked after registering");
@@ -84,7 +84,7 @@ mod steps {
                         // it.
                         unsafe { crate::set_latch(&sleep, &latch, worker) };
                     } else {
-                        assert_eq!(sleep.wake_any(2), 1);
+                        assert_eq!(wake_any(&sleep, 2), 1);
                     }
                     false
                 });
@@ -96,7 +96,7 @@ mod steps {
             }
             assert!(!sleep.give_back(worker, || false));
             // Those that woke the guest have cleared the worker's bit.
-            assert_eq!(sleep.wake_any(1), 1, "a waker finds the host");
+            assert_eq!(wake_any(&sleep, 1), 1, "a waker finds the host");
         });
     }
 
@@ -147,7 +147,7 @@ mod steps {
         while_one_sleeps(&sleep, |worker| {
             assert_eq!(sleep.borrow_sleeper(|_| true), Some(worker));
             let woken = sleep.give_back(worker, || {
-                assert_eq!(sleep.wake_any(1), 1);
+                assert_eq!(wake_any(&sleep, 1), 1);
                 true
             });
             assert!(!woken, "the other waker has woken it");
@@ -173,7 +173,7 @@ mod steps {
                 asked.dedup();
                 assert!(asked.len() <= 2, "each is offered once");
                 // A poster finds the other sleeper.
-                assert_eq!(sleep.wake_any(1), 1);
+                assert_eq!(wake_any(&sleep, 1), 1);
                 assert_eq!(sleep.num_sleeping(), 0);
                 assert!(sleep.give_back(second, || true));
             });

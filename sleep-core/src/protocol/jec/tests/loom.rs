@@ -89,11 +89,11 @@ fn jobs_for_two_workers_are_not_overlooked() {
     });
 }
 
-/// Checks that `wake_any` has a fence of its own: callers need none after queueing.
+/// Checks that a waker finds the bit of a worker that may have overlooked its job.
 #[test]
 fn waking_any_worker_after_queueing_overlooks_none() {
     check_sleepers::<TestJec>(3, 1, |scene| {
-        scene.sleep.wake_any(1);
+        wake_any(&scene.sleep, 1);
     });
 }
 
@@ -118,7 +118,7 @@ fn a_waker_leaves_the_next_sleep_alone() {
             })
         };
         scene.queue(1);
-        scene.sleep.wake_any(1);
+        wake_any(&scene.sleep, 1);
         sleeper.join().unwrap();
         waker.join().unwrap();
     });

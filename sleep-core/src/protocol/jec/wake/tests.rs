@@ -1,7 +1,7 @@
 use std::vec::Vec;
 
 use super::*;
-use crate::protocol::jec::{AtomicCounters, Word};
+use crate::protocol::jec::counters::Word;
 
 /// More workers than three words have bits, so that the last word is used in part.
 const WORKERS: usize = 3 * GROUP + 5;

@@ -27,7 +27,7 @@ impl Scene {
 
     fn with(widths: Widths) -> Arc<Self> {
         Arc::new(Self {
-            counters: AtomicCounters::with(widths),
+            counters: AtomicCounters::new(widths),
             queued: AtomicUsize::new(0),
         })
     }

@@ -7,7 +7,7 @@ const ONE_BIT: Widths = Widths::new(3, 1);
 
 #[test]
 fn smoke() {
-    let counters = AtomicCounters::new();
+    let counters = AtomicCounters::new(Widths::DEFAULT);
     counters.add_inactive_thread();
     counters.add_inactive_thread();
     let seen = counters.load();
@@ -41,7 +41,7 @@ const LAYOUT: [u32; 3] = if Word::BITS == 64 {
 #[test]
 fn each_counter_has_its_bits() {
     let [sleeping, inactive, jec] = LAYOUT;
-    let counters = AtomicCounters::new();
+    let counters = AtomicCounters::new(Widths::DEFAULT);
     let word = || counters.word.load(Ordering::Relaxed);
     assert_eq!(word(), 1 << jec);
     for _ in 0..3 {
@@ -67,7 +67,7 @@ fn each_counter_has_its_bits() {
 
 #[test]
 fn a_thread_that_remembers_another_jec_is_not_counted_as_sleeping() {
-    let counters = AtomicCounters::new();
+    let counters = AtomicCounters::new(Widths::DEFAULT);
     counters.add_inactive_thread();
     let sleepy = counters.make_jec_sleepy();
     counters.increment_jec_if_sleepy();
@@ -79,7 +79,7 @@ fn a_thread_that_remembers_another_jec_is_not_counted_as_sleeping() {
 
 #[test]
 fn posting_makes_odd_and_getting_sleepy_makes_even() {
-    let counters = AtomicCounters::new();
+    let counters = AtomicCounters::new(Widths::DEFAULT);
     assert!(counters.load().jec().is_sleepy());
 
     let first = counters.increment_jec_if_sleepy().jec();
@@ -102,7 +102,7 @@ fn posting_makes_odd_and_getting_sleepy_makes_even() {
 
 #[test]
 fn rollover_of_the_jec_leaves_the_thread_counters_alone() {
-    let counters = AtomicCounters::with(ONE_BIT);
+    let counters = AtomicCounters::new(ONE_BIT);
     counters.add_inactive_thread();
     counters
         .try_add_sleeping_thread(counters.load().jec())
@@ -117,7 +117,7 @@ fn rollover_of_the_jec_leaves_the_thread_counters_alone() {
 
 #[test]
 fn a_thread_counter_at_its_limit_does_not_spill() {
-    let counters = AtomicCounters::with(ONE_BIT);
+    let counters = AtomicCounters::new(ONE_BIT);
     for _ in 0..ONE_BIT.max_threads() {
         counters.add_inactive_thread();
     }
@@ -137,7 +137,7 @@ mod assertions {
     use super::*;
 
     fn one_sleeper() -> AtomicCounters {
-        let counters = AtomicCounters::new();
+        let counters = AtomicCounters::new(Widths::DEFAULT);
         counters.add_inactive_thread();
         counters
             .try_add_sleeping_thread(counters.load().jec())
@@ -162,7 +162,7 @@ mod assertions {
     #[test]
     #[should_panic = "the inactive count would underflow"]
     fn an_active_thread_does_not_end_a_search() {
-        AtomicCounters::new().sub_inactive_thread();
+        AtomicCounters::new(Widths::DEFAULT).sub_inactive_thread();
     }
 
     #[test]
@@ -206,7 +206,7 @@ struct Model {
 }
 
 fn agrees_with_model(operations: &[Operation], widths: Widths) {
-    let counters = AtomicCounters::with(widths);
+    let counters = AtomicCounters::new(widths);
     let mut model = Model::default();
     let modulus = 1 << (Word::BITS - widths.jec_shift());
     for &operation in operations {
