@@ -78,6 +78,7 @@ impl Protocol for Jec {
     ) -> Result<Flow<Idle>, String> {
         let has = |guard| !without.contains(&guard);
         let ends = |what| Ok(Flow::Ends(Answer::None, what));
+        let claimed = |worker| Call::Claimed(worker, 0, 0, Wake::first(without));
         let (next, what) = match *call {
             Call::StartLooking => {
                 shared.inactive += 1;
@@ -282,19 +283,13 @@ impl Protocol for Jec {
                 if shared.sleeping == 0 || !world.claim(worker) {
                     return ends("sees that the worker is awake");
                 }
-                (
-                    Call::Claimed(worker, 0, 0, Wake::first(without)),
-                    "claims the sleeper",
-                )
+                (claimed(worker), "claims the sleeper")
             }
             Call::WakeWorker(worker) => {
                 if !world.claim(worker) {
                     return ends("sees that another thread wakes the worker");
                 }
-                (
-                    Call::Claimed(worker, 0, 0, Wake::first(without)),
-                    "claims the sleeper",
-                )
+                (claimed(worker), "claims the sleeper")
             }
             Call::Borrow if shared.sleeping == 0 => {
                 return Ok(Flow::Ends(Answer::Lent(None), "sees that no worker sleeps"));
@@ -361,10 +356,7 @@ impl Protocol for Jec {
                 if !world.claim(worker) {
                     return ends("sees that another thread wakes the worker");
                 }
-                (
-                    Call::Claimed(worker, 0, 0, Wake::first(without)),
-                    "claims the worker",
-                )
+                (claimed(worker), "claims the worker")
             }
             Call::Nothing => return ends("has nothing to do"),
         };
@@ -396,9 +388,7 @@ impl Protocol for Jec {
     }
 
     fn check_end(&self, shared: &Shared) -> Result<(), String> {
-        let Shared {
-            sleeping, inactive, ..
-        } = *shared;
+        let (sleeping, inactive) = (shared.sleeping, shared.inactive);
         if sleeping + inactive > 0 {
             return Err(format!(
                 "{sleeping} sleep and {inactive} are inactive when all has ended"
