@@ -232,3 +232,29 @@ fn wake_ups_of_a_joined_future_leave_no_jobs() {
         assert!(jobs < 10, "{jobs}");
     }
 }
+
+#[test]
+fn a_future_that_wakes_itself_in_isolation_lets_no_other_job_run() {
+    let pool = pool(1);
+    let [held, ran] = [(); 2].map(|()| AtomicUsize::new(0));
+    pool.install(|| {
+        pool_std::isolate(|| {
+            pool_std::scope(|scope| {
+                scope.spawn(|_| _ = ran.fetch_or(held.load(SeqCst), SeqCst));
+                held.store(1, SeqCst);
+                let mut polls = 0;
+                pool_std::block_on(poll_fn(move |context| {
+                    polls += 1;
+                    context.waker().wake_by_ref();
+                    if polls < 3 {
+                        Poll::Pending
+                    } else {
+                        Poll::Ready(())
+                    }
+                }));
+                held.store(0, SeqCst);
+            })
+        })
+    });
+    assert_eq!(ran.into_inner(), 0);
+}

@@ -85,3 +85,39 @@ fn futures_that_wake_each_other_let_an_older_one_go_on() {
     thread::spawn(move || sender.send(game.join().is_ok()).unwrap());
     assert_eq!(receiver.recv_timeout(Duration::from_secs(20)), Ok(true));
 }
+
+/// The future yields until a job has run, which no other worker could run.
+#[test]
+fn a_worker_runs_jobs_between_polls_of_a_future_that_wakes_itself() {
+    let pool = pool(1);
+    for isolated in [false, true] {
+        let polls = move || {
+            let (sender, receiver) = mpsc::channel();
+            let mut jobs = Vec::new();
+            let yields_until_run = poll_fn(move |context| {
+                if jobs.is_empty() {
+                    let sender = sender.clone();
+                    jobs.push(pool_std::spawn_handle(move || sender.send(7).unwrap()));
+                }
+                match receiver.try_recv() {
+                    Ok(number) => Poll::Ready(number),
+                    Err(_) => {
+                        if isolated {
+                            jobs[0].wait_timeout(Duration::ZERO);
+                        }
+                        context.waker().wake_by_ref();
+                        Poll::Pending
+                    }
+                }
+            });
+            block_on(yields_until_run)
+        };
+        let job = pool.spawn_handle(move || match isolated {
+            true => pool_std::isolate(polls),
+            false => polls(),
+        });
+        let (sender, receiver) = mpsc::channel();
+        thread::spawn(move || sender.send(job.join().unwrap()).unwrap());
+        assert_eq!(receiver.recv_timeout(Duration::from_secs(20)), Ok(7));
+    }
+}
