@@ -60,19 +60,11 @@ macro_rules! delegate {
 macro_rules! with_idle {
     ($self:ident.$method:ident($state:ident $(, $argument:ident)*)) => {
         match ($self, $state) {
-            (PoolSleep::Jec(it), PoolIdle::Jec(idle)) => it.$method(idle, $($argument),*).into(),
-            (PoolSleep::Sockets(it), PoolIdle::Sockets(idle)) => {
-                it.$method(idle, $($argument),*).into()
-            }
-            (PoolSleep::Classic(it), PoolIdle::Classic(idle)) => {
-                it.$method(idle, $($argument),*).into()
-            }
-            (PoolSleep::Hints(it), PoolIdle::Hints(idle)) => {
-                it.$method(idle, $($argument),*).into()
-            }
-            (PoolSleep::Seeded(it), PoolIdle::Seeded(idle)) => {
-                it.$method(idle, $($argument),*).into()
-            }
+            (Self::Jec(it), PoolIdle::Jec(idle)) => it.$method(idle, $($argument),*).into(),
+            (Self::Sockets(it), PoolIdle::Sockets(idle)) => it.$method(idle, $($argument),*).into(),
+            (Self::Classic(it), PoolIdle::Classic(idle)) => it.$method(idle, $($argument),*).into(),
+            (Self::Hints(it), PoolIdle::Hints(idle)) => it.$method(idle, $($argument),*).into(),
+            (Self::Seeded(it), PoolIdle::Seeded(idle)) => it.$method(idle, $($argument),*).into(),
             _ => Default::default(),
         }
     };
