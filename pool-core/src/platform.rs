@@ -177,7 +177,7 @@ pub unsafe trait Platform: Sized + 'static {
     /// processor, and those that the platform knows to wait for something else while they count
     /// as awake. `usize::MAX` if each worker has a processor.
     ///
-    /// While so many are awake, no worker is woken for the second half of a join, which its poster
+    /// While that number is awake, no worker is woken for the second half of a join, which its poster
     /// runs itself if no thief comes. The pool asks at a join after a worker has fallen asleep,
     /// and not at each join. So a platform that begins to give a greater number calls
     /// [`Registry::reconsider_wakes`].
@@ -189,8 +189,8 @@ pub unsafe trait Platform: Sized + 'static {
         usize::MAX
     }
 
-    /// Returns what a worker may run while it waits, with so many jobs from queues one inside the
-    /// other. It may run less in a job that is [isolated](WorkerThread::isolate).
+    /// Returns what a worker may run while it waits. `depth` says how many jobs from queues are
+    /// nested on its stack. It may run less in a job that is [isolated](WorkerThread::isolate).
     ///
     /// For a pool that isolates all waits, and for a bound on the depth of stacks. A worker asks
     /// when it has to wait.

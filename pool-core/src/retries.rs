@@ -2,12 +2,11 @@
 
 use crate::{platform::Platform, primitive::spin_loop, worker::WorkerThread};
 
-/// After so many attempts it is likely that the other thread does not run.
+/// The number of attempts after which the other thread likely does not run.
 const SPINS: u32 = if cfg!(loom) { 0 } else { 10 };
-/// Until then each pause is twice as long as the one before it, so many times: up to 32 spin hints,
-/// about a microsecond.
+/// How often a pause is doubled until then: up to 32 spin hints, about a microsecond.
 const DOUBLINGS: u32 = 5;
-/// After that the pauses are doubled further: up to 512 spin hints, about twenty microseconds.
+/// How often it is doubled in all: up to 512 spin hints, about twenty microseconds.
 const MOST_DOUBLINGS: u32 = 9;
 
 /// Attempts that failed because another thread is in the middle of an operation.

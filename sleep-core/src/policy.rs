@@ -259,10 +259,9 @@ impl IdlePolicy {
         self
     }
 
-    /// Returns the policy for a machine with so many processors: with one, without rounds, because
-    /// no other worker can make work while one searches. With several, no more workers search
-    /// than [half](Searchers::Half) of as many as there are processors, if half of the workers
-    /// may.
+    /// Returns the policy for a machine with this number of processors. With one, it has no rounds,
+    /// because no other worker can make work while one searches. With several, a limit of half of
+    /// the workers ([`Searchers::Half`]) is also one of half of the processors.
     ///
     /// Workers that were needed again soon may exceed that, see
     /// [`with_max_searchers`](Self::with_max_searchers). The

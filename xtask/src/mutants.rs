@@ -232,7 +232,7 @@ fn search_one(copy: &Copy, site: &Site) -> Result<Verdict> {
     })
 }
 
-/// What a row has in place of a kind of test, where a program for the checker of memory shows what
+/// What a row has instead of a kind of test, where a program for the checker of memory shows what
 /// a place is needed for. The program marks the statement that stands for the place.
 const PROGRAM: &str = "litmus";
 

@@ -126,7 +126,7 @@ impl<S: AsRef<[TraceSlot]>> Ring<S> {
         self.written.load(Ordering::Acquire)
     }
 
-    /// Returns the number of the oldest record that can be read if so many have been written.
+    /// Returns the number of the oldest record that can be read if `written` have been written.
     pub(super) fn oldest(&self, written: usize) -> usize {
         // The owner may be in the middle of overwriting one.
         let readable = self.slots().len().saturating_sub(1);

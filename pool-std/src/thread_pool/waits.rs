@@ -19,8 +19,8 @@ impl Waits {
         self
     }
 
-    /// Returns what a worker may run that waits on this thread, with so many jobs from queues one
-    /// inside the other.
+    /// Returns what a worker may run while it waits on this thread. `depth` says how many jobs from
+    /// queues are nested there.
     pub(crate) fn isolation(&self, depth: usize) -> Isolation {
         let is_deep = match self.max_nesting {
             Some(most) => depth > most,

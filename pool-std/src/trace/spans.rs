@@ -162,7 +162,7 @@ impl Building {
         }
     }
 
-    /// Begins a span in place of one in which the worker had no work. Goes on with one of the same
+    /// Begins a span instead of one in which the worker had no work. Goes on with one of the same
     /// kind.
     fn replace(&mut self, now: Duration, kind: SpanKind) {
         let is_same = |it| std::mem::discriminant(&it) == std::mem::discriminant(&kind);

@@ -132,7 +132,7 @@ fn searchers_do_not_fight_for_jobs_from_outside() {
         let report = simulated::<VirtualJec>(64, seed, &[Workload::Pipe]);
         let outcome = &report.outcomes[0];
         // It was more than 200 us when each failed attempt was an exchange. With half of all
-        // workers as the limit on searchers, in place of half of those that are awake, it
+        // workers as the limit on searchers, instead of half of those that are awake, it
         // is 65 us for some seeds.
         let searching = outcome.per_job(outcome.idle_ns) / 1_000.0;
         assert!(searching < 30.0, "{searching} us for each job");

@@ -1,12 +1,12 @@
-//! The handler of a deadlock, and what it is told.
+//! The handler of a deadlock, and the report that it receives.
 
 use core::fmt;
 
 use super::{State, Ticket, WorkerEntry};
 use crate::index::WorkerIndex;
 
-/// Is told of a deadlock. Implemented for functions, for an `Option` of a handler, and by
-/// [`NoHandler`].
+/// Receives the report of a deadlock. Implemented for functions, for an `Option` of a handler, and
+/// by [`NoHandler`].
 ///
 /// # Examples
 /// ```

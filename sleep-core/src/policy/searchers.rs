@@ -34,7 +34,7 @@ pub enum Searchers {
     /// With more workers than processors, no more than half of [the
     /// processors](crate::IdlePolicy::for_processors).
     Half,
-    /// At most so many.
+    /// At most this number.
     AtMost(NonZero<u16>),
 }
 
@@ -42,14 +42,14 @@ impl Searchers {
     /// One worker at a time.
     pub const ONE: Self = Self::AtMost(NonZero::<u16>::MIN);
 
-    /// Returns a limit of so many workers, at least one. A number that no pool can have counts as
-    /// 65,535.
+    /// Returns a limit of `workers`, which is at least one. A number that no pool can have counts
+    /// as 65,535.
     #[must_use]
     pub const fn at_most(workers: usize) -> Self {
         Self::AtMost(at_least_one(workers))
     }
 
-    /// Returns how many may search at a time if so many workers are awake.
+    /// Returns how many may search at a time if `workers` are awake.
     #[must_use]
     pub const fn among(self, workers: usize) -> usize {
         match self {

@@ -41,7 +41,7 @@ impl IdlePolicy {
         self.max_searchers
     }
 
-    /// Returns how many workers search at a time while so many are awake.
+    /// Returns how many workers search at a time while `awake` workers are awake.
     ///
     /// # Examples
     /// ```
@@ -60,7 +60,7 @@ impl IdlePolicy {
         }
     }
 
-    /// Returns for how many nanoseconds a worker does its rounds at most while so many workers are
+    /// Returns for how many nanoseconds at most a worker does its rounds while `awake` workers are
     /// awake.
     pub(crate) const fn time_limit_among(self, awake: usize) -> Option<u32> {
         match (self.time_limit, self.processors) {

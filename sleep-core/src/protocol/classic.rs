@@ -53,7 +53,7 @@ use state::AtomicState;
 /// A worker's loop is the same with every protocol; the crate's front page has it. The proof that
 /// no wake-up is lost is on the front page of [this module](crate::protocol::classic).
 ///
-/// Source: rayon's first sleep module, with a slot per worker in place of one mutex and one
+/// Source: rayon's first sleep module, with a slot per worker instead of one mutex and one
 /// condition variable, a fence on both sides, and a last look at the queues.
 #[doc(alias = "Sleep")]
 #[doc(alias = "tickle")]

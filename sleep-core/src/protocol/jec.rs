@@ -56,7 +56,7 @@ use widths::Widths;
 /// The crate's front page has a worker's whole loop. The proof that no wake-up is lost is on the
 /// front page of [this module](crate::protocol::jec).
 ///
-/// Source: rayon RFC 5 and Blitz, with a lock-free hand-over in place of a mutex per worker.
+/// Source: rayon RFC 5 and Blitz, with a lock-free hand-over instead of a mutex per worker.
 #[doc(alias = "Sleep")]
 pub struct Jec<S, I = IdlePolicy> {
     shared: CachePadded<Shared>,
@@ -198,9 +198,9 @@ impl<S: Slots, I: AsRef<IdlePolicy>> SleepProtocol for Jec<S, I> {
         }
     }
 
-    /// Asks `more_work` only if workers sleep, and then wakes up to two of them: a poster that came
-    /// while this worker was searching may have counted on it and woken none (the cascade).
-    /// Neither, if so many workers are awake and idle that it leaves the rest to them.
+    /// If workers sleep, and few are awake and idle, asks `more_work`, and wakes up to two workers
+    /// for it (the cascade): a poster that came while this worker was searching may have counted on
+    /// it and woken none.
     #[inline]
     fn work_found(&self, idle: IdleState, more_work: impl FnOnce() -> bool) {
         let worker = idle.worker.get();
@@ -213,10 +213,10 @@ impl<S: Slots, I: AsRef<IdlePolicy>> SleepProtocol for Jec<S, I> {
         }
     }
 
-    /// Wakes sleepers for as many of the jobs as there are no idle workers for; for all of them if
-    /// the queue was not empty; but no more than make [enough](IdlePolicy::enough_idle) workers
-    /// that are awake and idle, since those wake others. No injected job is overlooked, whatever
-    /// the jobs event counter does.
+    /// Wakes a sleeper for each job. If the queue was empty, each worker that is awake and idle
+    /// takes one job, which needs no sleeper. Wakes none while
+    /// [enough](IdlePolicy::enough_idle) workers are awake and idle, since those wake others. No
+    /// injected job is overlooked, whatever the jobs event counter does.
     ///
     /// For internal jobs there is a fence only if workers are sleepy or asleep. While none is, this
     /// is one load, and `queue_was_empty` is not asked.

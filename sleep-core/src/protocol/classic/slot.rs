@@ -40,7 +40,7 @@ impl<P> ClassicSlot<P> {
         self.state.parker()
     }
 
-    /// Returns whether the worker sleeps.
+    /// Returns the word that says whether the worker sleeps.
     pub(super) fn state(&self) -> &SlotState<P> {
         &self.state
     }

@@ -157,7 +157,7 @@ impl<P, const N: usize> ArrayChannel<P, N> {
         }
     }
 
-    /// Creates an empty channel that has carried so many hints.
+    /// Creates an empty channel that has carried `hints` hints before.
     #[cfg(test)]
     pub(crate) fn after(hints: u32, parker: P) -> Self {
         Self {

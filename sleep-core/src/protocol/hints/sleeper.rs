@@ -112,7 +112,7 @@ impl<S: HintSlots, I: AsRef<IdlePolicy>> Hints<S, I> {
             }
         } else if !slot.withdraw() {
             // A notifier has claimed this worker, so the unit is another worker's, and that one is
-            // notified in place of this one.
+            // notified instead of this one.
             slot.receive_notification();
             self.spend(1, Hint::Unknown);
         }

@@ -132,7 +132,7 @@ impl<S: Slots, I: AsRef<IdlePolicy>> Jec<S, I> {
         }
     }
 
-    /// Whether few workers are awake while so many sleep.
+    /// Whether few workers are awake while `sleeping` workers sleep.
     fn few_are_awake(&self, sleeping: usize) -> bool {
         let workers = self.num_workers();
         workers.saturating_sub(sleeping) <= workers / ONE_IN

@@ -63,7 +63,7 @@ impl<P> Slot<P> {
         self.line.state.parker()
     }
 
-    /// Returns whether the worker sleeps.
+    /// Returns the word that says whether the worker sleeps.
     pub(crate) fn state(&self) -> &SlotState<P> {
         &self.line.state
     }
