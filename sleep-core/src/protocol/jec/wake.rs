@@ -12,9 +12,9 @@ use crate::{
 #[cfg(all(test, not(loom)))]
 mod tests;
 
-/// With fewer workers awake and idle, one that has found a job wakes two others, if there are more
-/// jobs. In the simulator, pools of some ten workers are occupied sooner so. The models of this
-/// crate have few workers.
+/// While fewer workers than this are awake and idle, one that has found a job wakes two others for
+/// more. A lower number occupies a pool of some ten workers later in the simulator. The models of
+/// this crate have few workers.
 const MANY_IDLE: usize = if cfg!(all(loom, test)) { 1 } else { 8 };
 
 /// The number of workers that one word tells of.
