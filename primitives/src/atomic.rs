@@ -7,15 +7,15 @@ mod simulated;
 pub use loom::{
     hint::spin_loop,
     sync::atomic::{
-        AtomicBool, AtomicPtr, AtomicU8, AtomicU8 as LoadStoreU8, AtomicU16, AtomicU32,
+        AtomicBool, AtomicPtr, AtomicU8, AtomicU8 as LoadStoreU8, AtomicU32,
         AtomicU64 as AtomicWord, AtomicUsize, Ordering, fence,
     },
 };
 
 #[cfg(all(simulate, not(loom)))]
 pub use simulated::{
-    AtomicBool, AtomicPtr, AtomicU8, AtomicU8 as LoadStoreU8, AtomicU16, AtomicU32, AtomicUsize,
-    AtomicWord, Ordering, fence, spin_loop,
+    AtomicBool, AtomicPtr, AtomicU8, AtomicU8 as LoadStoreU8, AtomicU32, AtomicUsize, AtomicWord,
+    Ordering, fence, spin_loop,
 };
 
 #[cfg(not(any(loom, simulate)))]
@@ -31,7 +31,7 @@ pub use portable_atomic::AtomicU32 as AtomicWord;
 pub use portable_atomic::AtomicU64 as AtomicWord;
 #[cfg(not(any(loom, simulate)))]
 pub use portable_atomic::{
-    AtomicBool, AtomicPtr, AtomicU8, AtomicU16, AtomicU32, AtomicUsize, Ordering, fence,
+    AtomicBool, AtomicPtr, AtomicU8, AtomicU32, AtomicUsize, Ordering, fence,
 };
 
 /// The integer in an [`AtomicWord`].

@@ -17,8 +17,8 @@ mod fence;
 pub mod simulate;
 
 pub use atomic::{
-    AtomicBool, AtomicPtr, AtomicU8, AtomicU16, AtomicU32, AtomicUsize, AtomicWord, LoadStoreU8,
-    Ordering, RawWord, fence, spin_loop,
+    AtomicBool, AtomicPtr, AtomicU8, AtomicU32, AtomicUsize, AtomicWord, LoadStoreU8, Ordering,
+    RawWord, fence, spin_loop,
 };
 pub use cell::{Custody, UnsafeCell};
 pub use fence::{AsymmetricFence, FullFences, full_fence};

@@ -3,7 +3,7 @@
 #[cfg(feature = "deadlock")]
 pub(crate) use sleep_primitives::AtomicBool;
 pub(crate) use sleep_primitives::{
-    AtomicU8, AtomicU16, AtomicU32, AtomicUsize, AtomicWord, Custody, LoadStoreU8, Ordering,
+    AtomicU8, AtomicU32, AtomicUsize, AtomicWord, Custody, LoadStoreU8, Ordering,
 };
 
 #[cfg(not(all(feature = "testing", not(any(loom, target_os = "none")))))]

@@ -181,7 +181,6 @@ atomic!(/// An atomic pointer.
     AtomicPtr<T>, *mut T);
 integer! {
     AtomicU8, u8;
-    AtomicU16, u16;
     AtomicU32, u32;
     AtomicU64, u64;
     AtomicUsize, usize;

@@ -5,7 +5,7 @@ use super::{AtomicCounters, Counters, Jec, Slots, slot::Slot, widths::Widths};
 use crate::{
     index::WorkerIndex,
     policy::IdlePolicy,
-    primitive::{AtomicU16, Ordering, fence},
+    primitive::{AtomicUsize, Ordering, fence},
     protocol::{LendSeats, SleepProtocol as _},
 };
 
@@ -37,14 +37,14 @@ const GROUP: usize = usize::BITS as usize;
 pub(super) struct Sleepers {
     /// In whose word wakers begin: the worker that fell asleep last, or one that was found after
     /// it.
-    first: AtomicU16,
+    first: AtomicUsize,
     widths: Widths,
 }
 
 impl Sleepers {
     const_unless_loom! {
         pub(super) fn new(widths: Widths) -> Self {
-            Self { first: AtomicU16::new(0), widths }
+            Self { first: AtomicUsize::new(0), widths }
         }
     }
 
@@ -106,7 +106,7 @@ impl Sleepers {
             // the golden ratio of 16 bits, so that neighbors begin far from each other.
             Some(worker) => worker.wrapping_mul(40_503) % slots.len(),
             // Ordering: Relaxed; it changes only the order in which workers are offered.
-            None => usize::from(self.first.load(Ordering::Relaxed)) / GROUP * GROUP,
+            None => self.first.load(Ordering::Relaxed) / GROUP * GROUP,
         };
         let asleep = |word| word;
         Self::scan(slots, start, asleep, |worker| {
@@ -168,10 +168,6 @@ impl Sleepers {
 
     /// Lets wakers begin in the word of a worker.
     fn begin_with(&self, worker: usize) {
-        // A hint: a number that wide counters allow and 16 bits do not hold gives another place to
-        // begin at.
-        #[allow(clippy::cast_possible_truncation)]
-        let worker = worker as u16;
         // Ordering: Relaxed, as in `find`.
         self.first.store(worker, Ordering::Relaxed);
     }
