@@ -177,9 +177,9 @@ pub unsafe trait Platform: Sized + 'static {
     /// processor, and those that the platform knows to wait for something else while they count
     /// as awake. `usize::MAX` if each worker has a processor.
     ///
-    /// While that number is awake, no worker is woken for the second half of a join, which its poster
-    /// runs itself if no thief comes. The pool asks at a join after a worker has fallen asleep,
-    /// and not at each join. So a platform that begins to give a greater number calls
+    /// While that number is awake, no worker is woken for the second half of a join, which its
+    /// poster runs itself if no thief comes. The pool asks at a join after a worker has fallen
+    /// asleep, and not at each join. So a platform that begins to give a greater number calls
     /// [`Registry::reconsider_wakes`].
     ///
     /// A number that is too small leaves such jobs waiting, so a platform needs a way to notice

@@ -2,7 +2,8 @@
 
 use crate::{index::WorkerIndex, policy::IdlePolicy};
 
-/// One worker's way from finding no work to being asleep: the `yields` of rayon's first sleep module.
+/// One worker's way from finding no work to being asleep: the `yields` of rayon's first sleep
+/// module.
 ///
 /// Created by [`start_looking`](crate::SleepProtocol::start_looking), kept by the worker's search
 /// loop, and advanced by [`no_work_found`](crate::SleepProtocol::no_work_found).
