@@ -29,8 +29,8 @@ impl<'p> Pool<'p> {
 
     /// Starts a thread that counts as one of the pool, though it is not a worker: what waits until
     /// the pool's threads have ended also waits for this one. [`Driver::end`](super::Driver::end)
-    /// must make it end. A panic of `body` ends the thread too, and nothing else: the driver goes on
-    /// without it.
+    /// must make it end. A panic of `body` ends the thread too, and nothing else: the driver goes
+    /// on without it.
     ///
     /// The thread is started with the standard library, whatever
     /// [starts the workers](crate::ThreadPoolBuilder::spawn_handler).

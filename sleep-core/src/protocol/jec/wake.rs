@@ -283,8 +283,8 @@ impl<S: Slots, I: AsRef<IdlePolicy>> Jec<S, I> {
 }
 
 impl<S: Slots, I: AsRef<IdlePolicy>> LendSeats for Jec<S, I> {
-    /// Lends an eligible sleeper, the first in the order of the bits. Costs one load while no worker
-    /// sleeps.
+    /// Lends an eligible sleeper, the first in the order of the bits. Costs one load while no
+    /// worker sleeps.
     ///
     /// The guest counts as active, so it needs no room among the searchers. If it searches in a
     /// join, it counts as one then, by `start_looking` and `work_found` as any worker.
