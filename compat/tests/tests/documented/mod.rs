@@ -3,5 +3,6 @@
 mod broadcast;
 mod join;
 mod pool;
+mod programs;
 mod scope;
 mod spawn;
