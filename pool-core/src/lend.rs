@@ -124,7 +124,8 @@ impl<P: Platform> WorkerThread<P> {
     /// closures the calling thread is outside the pool, so the pool's functions treat it as a
     /// thread outside every pool. The call returns when the closure and the job that the other
     /// thread is in have ended. If `give` drops the lent worker, the closure runs while no
-    /// thread is the worker.
+    /// thread is the worker. If the closure drops it, because no other thread has begun to run it,
+    /// the call waits for nothing.
     ///
     /// The page of the module says why this is sound. Its closures are `Send` so that they hold no
     /// reference to the worker by mistake.
