@@ -249,7 +249,7 @@ fn a_worker_leaves_the_rest_to_those_that_are_idle() {
 fn wakes_by_cascade(policy: IdlePolicy, idle: usize, active: usize) -> usize {
     let woken = Cell::new(usize::MAX);
     with_sleepers(policy, active, |sleep| {
-        assert_eq!(wake_any(&sleep, idle), idle);
+        assert_eq!(wake_any(sleep, idle), idle);
         let leaving = sleep.start_looking(sleep.worker(SLEEPERS).unwrap(), Purpose::Job);
         sleep.work_found(leaving, || true);
         woken.set(sleep.counters().awake_but_idle() - idle);

@@ -131,10 +131,7 @@ fn wakers_begin_where_the_last_one_has_found_a_sleeper() {
     pool.remove(0);
     assert_eq!(pool.find(), Some(2 * GROUP));
     pool.remove(2 * GROUP);
-    assert_eq!(
-        usize::from(pool.sleepers.first.load(Ordering::Relaxed)) / GROUP,
-        2
-    );
+    assert_eq!(pool.sleepers.first.load(Ordering::Relaxed) / GROUP, 2);
     assert_eq!(pool.find(), Some(2 * GROUP + 1));
 }
 
