@@ -2,8 +2,8 @@
 //!
 //! A [program](author) is made from its number. Its [trace](runner) says which operation begins and
 //! ends when, and what the calls return. The file `programs/traces.txt` has a checksum for each
-//! program, from rayon-core 1.13. This test runs on the originals as well, so the file cannot be out
-//! of date. `WRITE_TRACES=1 cargo xtask test-all --only rayon` writes it anew, from them.
+//! program, from rayon-core 1.13. This test runs on the originals as well, so the file cannot be
+//! out of date. `WRITE_TRACES=1 cargo xtask test-all --only rayon` writes it anew, from them.
 
 mod author;
 mod runner;
