@@ -166,6 +166,7 @@ fn the_first_victim_is_random() {
 
 /// Otherwise all thieves that wake up together try the same victims in the same order.
 #[test]
+#[cfg_attr(miri, ignore = "hundreds of searches")]
 fn thieves_with_different_seeds_try_different_victims_first() {
     let different: BTreeSet<_> = (0..8).map(|thief| victims(2 * thief, 32)).collect();
     assert_eq!(different.len(), 8);

@@ -130,6 +130,7 @@ fn run_against(
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "a thousand jobs, one after the other")]
 fn jobs_that_spawn_each_other_leave_looks_to_all_other_sources() {
     let others: [(_, Put); 5] = [
         ("oldest", put_own),
@@ -192,6 +193,7 @@ fn jobs_that_spawn_each_other_leave_turns_to_the_rest_of_an_isolated_job() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "a thousand jobs, one after the other")]
 fn urgent_jobs_leave_looks_to_all_other_sources() {
     let others: [(_, Put); 5] = [
         ("deque", put_own),

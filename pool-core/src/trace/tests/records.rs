@@ -124,7 +124,7 @@ fn jobs_have_the_names_of_their_types() {
 /// mix, but what is read as a name is one.
 #[test]
 fn two_writers_cannot_make_up_a_name() {
-    let rounds = if cfg!(miri) { 200 } else { 20_000 };
+    let rounds = if cfg!(miri) { 50 } else { 20_000 };
     let tracer = TestTracer::new(slots());
     let wake = Event::Wake(WokenBy { waker: 7, at: 1 });
     std::thread::scope(|threads| {
