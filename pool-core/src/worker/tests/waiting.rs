@@ -132,6 +132,7 @@ fn the_protocol_is_told_when_a_caller_outside_runs_again() {
 /// Checks that workers of a large pool that find jobs at once leave the counts alone, on which all
 /// of them would wait for one cache line.
 #[test]
+#[cfg_attr(miri, ignore = "searches of 65 workers take minutes")]
 fn a_worker_of_a_large_pool_counts_as_idle_after_one_search() {
     fn begins_search<const WORKERS: usize>(last_source: Source) -> bool {
         let registry = registry::<Told>(WORKERS);
