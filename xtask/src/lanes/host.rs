@@ -3,7 +3,7 @@
 
 use anyhow::Result;
 
-use super::{FEATURES_OF_POOL_SPIN, FEATURES_OF_POOL_STD, need_make};
+use super::{FEATURES_OF_POOL_SPIN, FEATURES_OF_POOL_STD, SCHEDULED, need_make};
 use crate::{command::Step, simulate, target};
 
 /// What the environment can choose instead of how pools sleep by default.
@@ -126,6 +126,7 @@ pub(super) fn run(quick: bool) -> Result<u64> {
             .args(OPTIMIZED.map(|name| ["--test", name]).concat())
             .args(NOT_OPTIMIZED.map(|package| ["--exclude", package]).concat())
             .args(OPTIMIZE_OURS.map(|setting| ["--config", setting]).concat())
+            .args(SCHEDULED)
             .env("STRESS_CYCLES", "200000")
             .run_tests()?;
     }

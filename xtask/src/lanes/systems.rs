@@ -4,7 +4,7 @@ use std::{fs, path::Path};
 
 use anyhow::Result;
 
-use super::{need_make, need_x86_64_linux};
+use super::{SCHEDULED, need_make, need_x86_64_linux};
 use crate::{command::Step, debian, root, rustup, target};
 
 pub(super) fn qemu_user(_quick: bool) -> Result<u64> {
@@ -41,6 +41,7 @@ pub(super) fn i686(_quick: bool) -> Result<u64> {
         .args(["--package", "sleep-core", "--package", "deque-core"])
         .args(["--package", "pool-core", "--package", "progress-core"])
         .args(["--package", "sleep-primitives"])
+        .args(SCHEDULED)
         .run_tests()
 }
 
