@@ -128,8 +128,8 @@ const CORE_CRATES: [&str; 6] = [
 /// A big-endian system of 32 bits with threads and without 64-bit atomics.
 const WITHOUT_WIDE_ATOMICS: &str = "powerpc-unknown-linux-gnu";
 
-/// The tests of sleep-core's kit for protocols. They choose each interleaving themselves, so another
-/// processor and optimized code show nothing new in them.
+/// Leaves out the tests of sleep-core's kit for protocols. They choose each interleaving
+/// themselves, so another processor and optimized code show nothing new in them.
 const SCHEDULED: [&str; 3] = ["--", "--skip", "testing::tests::"];
 
 const DENY_WARNINGS: &str = "-D warnings";
