@@ -129,6 +129,30 @@ fn run_against(
     mem::take(&mut log.borrow_mut())
 }
 
+/// Checks that a job was run before as many others as is promised.
+fn assert_comes_in_time(order: &[&str], name: &str) {
+    let place = order.iter().position(|job| *job == name);
+    assert!(
+        place.is_some_and(|place| place < PROMISED),
+        "{name}: {place:?}"
+    );
+}
+
+/// Checks that the other jobs come in time at top level, and not before the first look.
+fn assert_all_sources_have_looks(flood: Put, others: &[(&'static str, Put)]) {
+    for run in AT_TOP_LEVEL {
+        let order = run_against(flood, others, run);
+        for (name, _) in others {
+            assert_comes_in_time(&order, name);
+        }
+        assert!(
+            order[..usize::from(JOBS_BETWEEN_LOOKS) - 1]
+                .iter()
+                .all(|job| *job == "flood")
+        );
+    }
+}
+
 #[test]
 #[cfg_attr(miri, ignore = "a thousand jobs, one after the other")]
 fn jobs_that_spawn_each_other_leave_looks_to_all_other_sources() {
@@ -139,21 +163,7 @@ fn jobs_that_spawn_each_other_leave_looks_to_all_other_sources() {
         ("injector", put_normal),
         ("background", put_background),
     ];
-    for run in AT_TOP_LEVEL {
-        let order = run_against(put_own, &others, run);
-        for (name, _) in others {
-            let place = order.iter().position(|job| *job == name);
-            assert!(
-                place.is_some_and(|place| place < PROMISED),
-                "{name}: {place:?}"
-            );
-        }
-        assert!(
-            order[..usize::from(JOBS_BETWEEN_LOOKS) - 1]
-                .iter()
-                .all(|job| *job == "flood")
-        );
-    }
+    assert_all_sources_have_looks(put_own, &others);
 }
 
 /// In waits for what has begun with the oldest job.
@@ -172,13 +182,9 @@ fn jobs_that_spawn_each_other_leave_turns_to_the_subtree_of_an_isolated_wait() {
     let others: [(_, Put); 2] = [("oldest", put_own), ("inbox", put_inbox)];
     for run in waits {
         let order = run_against(put_own, &others, run);
-        for (name, _) in others {
-            let place = order.iter().position(|job| *job == name);
-            assert!(
-                place.is_some_and(|place| place < PROMISED),
-                "{name}: {place:?}"
-            );
-        }
+        others
+            .iter()
+            .for_each(|(name, _)| assert_comes_in_time(&order, name));
     }
 }
 
@@ -188,8 +194,7 @@ fn jobs_that_spawn_each_other_leave_turns_to_the_rest_of_an_isolated_job() {
     let order = run_against(put_own, &[("oldest", put_own)], |worker| {
         worker.run_rest_from(worker.own().deque().oldest().unwrap());
     });
-    let place = order.iter().position(|job| *job == "oldest");
-    assert!(place.is_some_and(|place| place < PROMISED), "{place:?}");
+    assert_comes_in_time(&order, "oldest");
 }
 
 #[test]
@@ -202,21 +207,7 @@ fn urgent_jobs_leave_looks_to_all_other_sources() {
         ("injector", put_normal),
         ("background", put_background),
     ];
-    for run in AT_TOP_LEVEL {
-        let order = run_against(put_urgent, &others, run);
-        for (name, _) in others {
-            let place = order.iter().position(|job| *job == name);
-            assert!(
-                place.is_some_and(|place| place < PROMISED),
-                "{name}: {place:?}"
-            );
-        }
-        assert!(
-            order[..usize::from(JOBS_BETWEEN_LOOKS) - 1]
-                .iter()
-                .all(|job| *job == "flood")
-        );
-    }
+    assert_all_sources_have_looks(put_urgent, &others);
 }
 
 /// The wait ends only when the worker has run its own job.
@@ -241,8 +232,7 @@ fn urgent_jobs_do_not_keep_a_wait_from_its_end() {
         worker.wait_until(worker.shared().terminate());
     });
     let order = log.borrow();
-    let place = order.iter().position(|job| *job == "own");
-    assert!(place.is_some_and(|place| place < PROMISED), "{place:?}");
+    assert_comes_in_time(&order, "own");
 }
 
 #[test]

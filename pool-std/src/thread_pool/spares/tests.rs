@@ -1,4 +1,5 @@
 use std::{
+    panic::{catch_unwind, panic_any},
     sync::{
         atomic::{AtomicBool, Ordering::SeqCst},
         mpsc,
@@ -8,7 +9,7 @@ use std::{
 };
 
 use super::*;
-use crate::{ThreadPoolBuilder, platform::WorkerThread};
+use crate::{ThreadPoolBuilder, block_in_place, current_thread_index, platform::WorkerThread};
 
 /// A limit that only ends a test that fails.
 const LIMIT: Duration = Duration::from_secs(120);
@@ -63,6 +64,35 @@ fn a_worker_is_taken_back_from_a_spare_that_has_not_begun() {
         pool.current_thread_index()
     });
     assert_eq!(is_worker, Some(0));
+    pool.shutdown().unwrap();
+}
+
+#[test]
+fn a_call_waits_for_no_spare_that_has_not_begun() {
+    let pool = ThreadPoolBuilder::new()
+        .num_threads(1)
+        .max_blocking_threads(1)
+        .build()
+        .unwrap();
+    // No thread runs it.
+    let idle = Arc::<Spare>::default();
+    pool.registry().data().spares.put_back(idle.clone());
+    let (sender, ends) = mpsc::channel();
+    pool.spawn(move || {
+        let is_lent = block_in_place(|| current_thread_index().is_none());
+        let panics = || block_in_place(|| panic_any("on purpose"));
+        let panic = catch_unwind(panics).unwrap_err();
+        let message = *panic.downcast::<&str>().unwrap();
+        sender
+            .send((is_lent, message, current_thread_index()))
+            .unwrap();
+    });
+    let ended = ends.recv_timeout(LIMIT);
+    assert_eq!(ended, Ok((true, "on purpose", Some(0))));
+    // The list has it again, and a job of the worker runs.
+    assert_eq!(pool.install(|| block_in_place(|| 7)), 7);
+    let taken = pool.registry().data().spares.take(|| unreachable!());
+    assert!(Arc::ptr_eq(&idle, &taken.unwrap()));
     pool.shutdown().unwrap();
 }
 
