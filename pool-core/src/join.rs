@@ -57,12 +57,13 @@ impl<P: Platform> WorkerThread<P> {
     {
         let position = self.own().next_position();
         let job_b = JoinJob::<P, _>::new(b, position);
-        // SAFETY: `as_job_ref`: 1. this frame is not left until the job is done or was taken back;
-        // `fast_push`: 1. the position is from just above.
-        let pushed = unsafe { self.own().fast_push(position, job_b.as_job_ref()) };
-        if pushed != FastPush::Pushed {
+        // SAFETY: 1. this frame is not left until the job is done or was taken back.
+        let job = unsafe { job_b.as_job_ref() };
+        // SAFETY: 1. the position is from just above.
+        let pushed = unsafe { self.own().fast_push(position, job) };
+        if pushed != FastPush::Pushed && !self.queue_half(pushed, job, job_b.header()) {
             let mut room = MaybeUninit::uninit();
-            return self.join_cold(pushed, ColdArg::new(a, &mut room), &job_b, migrated);
+            return self.join_in_order(ColdArg::new(a, &mut room), &job_b, migrated);
         }
         self.join_pushed(a, &job_b, migrated)
     }
@@ -110,12 +111,27 @@ impl<P: Platform> WorkerThread<P> {
         }
     }
 
-    /// Joins when the deque may be full, or when a worker sleeps or did so a short while ago.
+    /// Queues the second half of a join when the deque may be full, or when a worker sleeps or did
+    /// so a short while ago. Returns false if the deque is full.
     #[cold]
     #[inline(never)]
-    fn join_cold<A, B, RA>(
+    fn queue_half(&self, pushed: FastPush, job: JobRef, header: &JoinHeader<P>) -> bool {
+        if pushed == FastPush::LimitReached && self.own().try_push(job).is_err() {
+            return false;
+        }
+        if self.own().deque().order() == Order::Fifo {
+            // SAFETY: 1. we are the owner, and have not waited.
+            unsafe { header.set_position(Position::NOWHERE) };
+        }
+        no_unwind(|| self.announce_join());
+        true
+    }
+
+    /// Runs both halves of a join, one after the other, when the deque is full.
+    #[cold]
+    #[inline(never)]
+    fn join_in_order<A, B, RA>(
         &self,
-        pushed: FastPush,
         a: ColdArg<'_, A>,
         job_b: &JoinJob<P, B>,
         migrated: bool,
@@ -125,19 +141,6 @@ impl<P: Platform> WorkerThread<P> {
         B: JobFn<P>,
     {
         let a = a.take();
-        let is_queued = pushed != FastPush::LimitReached || {
-            // SAFETY: 1. as in `join_context`.
-            let job_ref = unsafe { job_b.as_job_ref() };
-            self.own().try_push(job_ref).is_ok()
-        };
-        if is_queued {
-            if self.own().deque().order() == Order::Fifo {
-                // SAFETY: 1. we are the owner, and have not waited.
-                unsafe { job_b.header().set_position(Position::NOWHERE) };
-            }
-            no_unwind(|| self.announce_join());
-            return self.join_pushed(a, job_b, migrated);
-        }
         self.observer().observe(Event::DequeFull, P::now);
         let context = || JobContext::on_worker(self, migrated);
         match P::catch_unwind(|| a(context())) {

@@ -1,21 +1,21 @@
 //! A pool as its workers and its users share it.
 
-use core::{fmt, ptr, ptr::NonNull};
+use core::{fmt, ptr::NonNull};
 
 use sleep_core::{Hint, UnknownWorker, WorkerIndex};
 
 use crate::{
     deadlock::DeadlockDetection as _,
     injectors::{Injectors, Priority},
-    job::{JobContext, JobRef, StackJob},
-    latch::{BlockingLatch, SpinLatch},
+    job::JobRef,
     platform::{Platform, PoolProgress},
     primitive::AtomicUsize,
     queue::JobQueue,
     unwind::no_unwind,
-    worker::{WorkerShared, WorkerThread},
+    worker::WorkerShared,
 };
 
+mod calls;
 mod references;
 pub(crate) mod sleep;
 mod waiting;
@@ -188,76 +188,6 @@ impl<P: Platform> Registry<P> {
     #[inline]
     fn was_empty(&self, queue: &P::Queue) -> bool {
         !no_unwind(|| self.all_are_awake()) && queue.is_empty()
-    }
-
-    /// Runs a closure on a worker of this pool. If this thread is one, runs it here; otherwise
-    /// injects it and waits. The closure is told whether it migrated.
-    ///
-    /// # Panics
-    /// Continues the closure's panic.
-    pub fn in_worker<R: Send>(
-        &self,
-        closure: impl FnOnce(&WorkerThread<P>, bool) -> R + Send,
-    ) -> R {
-        // SAFETY: a thread's worker lives as long as the thread is one.
-        match unsafe { P::current().as_ref() } {
-            None => self.in_worker_cold(closure),
-            Some(worker) if ptr::eq(worker.registry(), self) => closure(worker, false),
-            Some(worker) => self.in_worker_cross(worker, closure),
-        }
-    }
-
-    /// Runs a closure on a worker of this pool, for a thread that is not a worker of any pool.
-    #[cold]
-    pub fn in_worker_cold<R: Send>(
-        &self,
-        closure: impl FnOnce(&WorkerThread<P>, bool) -> R + Send,
-    ) -> R {
-        let job = StackJob::new(
-            |context: JobContext<'_, P>| closure(context.worker(), context.migrated()),
-            BlockingLatch::<P>::new(),
-        );
-        let mut node = P::Queue::node();
-        // SAFETY: `inject`: 1. job and node stay here until the latch is set, after the job has
-        // been run; `as_job_ref`: 1. as well, 2. any thread may set the latch.
-        // `take_result`: 1. it is set; 2. this is the only call.
-        unsafe {
-            no_unwind(|| {
-                self.inject(NonNull::from(&mut node), job.as_job_ref());
-                let mut is_set = false;
-                P::wait_outside(self, || {
-                    job.latch().wait();
-                    is_set = true;
-                });
-                // The job may still be running in this frame.
-                assert!(is_set, "a platform that does not wait");
-                self.note_resumed_caller();
-            });
-            job.take_result()
-        }
-    }
-
-    /// Runs a closure on a worker of this pool, for a worker of another pool. It runs jobs of its
-    /// own pool while it waits.
-    #[cold]
-    fn in_worker_cross<R: Send>(
-        &self,
-        current: &WorkerThread<P>,
-        closure: impl FnOnce(&WorkerThread<P>, bool) -> R + Send,
-    ) -> R {
-        let job = StackJob::new(
-            |context: JobContext<'_, P>| closure(context.worker(), context.migrated()),
-            SpinLatch::cross(current),
-        );
-        let mut node = P::Queue::node();
-        // SAFETY: as in `in_worker_cold`; the latch, too, is one that any thread may set.
-        unsafe {
-            no_unwind(|| {
-                self.inject(NonNull::from(&mut node), job.as_job_ref());
-                current.wait_for_outside(job.latch().core());
-            });
-            job.take_result()
-        }
     }
 }
 

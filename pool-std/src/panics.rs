@@ -2,10 +2,14 @@
 //! messages that do not panic.
 
 use std::{
+    any::Any,
     io::Write as _,
     panic::{AssertUnwindSafe, catch_unwind},
     process,
 };
+
+/// A panic of code of the user.
+pub(crate) type Panic = Box<dyn Any + Send>;
 
 /// Drops a value, and what it panics with, which has been reported.
 pub(crate) fn drop_quietly<T>(value: T) {

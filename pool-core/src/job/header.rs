@@ -41,7 +41,15 @@ impl JobHeader {
         #[inline]
         #[must_use]
         pub fn new<J: Job>() -> Self {
-            Self { word: AtomicPtr::new(Runner::word_of::<J>()) }
+            Self::named::<J, J>()
+        }
+    }
+
+    const_unless_loom! {
+        /// Creates the header of a job of this type that has the name of the type `N` in traces.
+        #[inline]
+        pub(super) fn named<J: Job, N>() -> Self {
+            Self { word: AtomicPtr::new(Runner::word_of::<J, N>()) }
         }
     }
 

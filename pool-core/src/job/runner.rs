@@ -30,11 +30,13 @@ struct Named {
 }
 
 impl Runner {
-    /// Returns the word for jobs of a type. It is never zero, and not the end of memory.
+    /// Returns the word for jobs of a type that have the name of the type `N`. It is never zero, and
+    /// not the end of memory.
     #[inline(always)]
-    pub(super) const fn word_of<J: Job>() -> *mut () {
+    pub(super) const fn word_of<J: Job, N>() -> *mut () {
         #[cfg(not(feature = "trace"))]
         {
+            let _without_name = core::any::type_name::<N>;
             J::execute as *mut ()
         }
         #[cfg(feature = "trace")]
@@ -42,7 +44,7 @@ impl Runner {
             let named: &'static Named = const {
                 &Named {
                     execute: J::execute,
-                    name: core::any::type_name::<J>,
+                    name: core::any::type_name::<N>,
                 }
             };
             core::ptr::from_ref(named).cast_mut().cast()

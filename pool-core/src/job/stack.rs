@@ -1,6 +1,6 @@
 //! Jobs that live in the frame of the thread that waits for them.
 
-use super::{Body, Job, JobFn, JobHeader, JobRef};
+use super::{Body, Job, JobContext, JobFn, JobHeader, JobRef};
 use crate::latch::Latch;
 
 /// A job on the stack of the thread that waits for it.
@@ -13,16 +13,22 @@ pub(crate) struct StackJob<L: Latch, F: JobFn<L::Platform>> {
 }
 
 impl<L: Latch, F: JobFn<L::Platform>> StackJob<L, F> {
-    /// Creates a job that sets `latch` when it has been run.
+    /// Creates a job that sets `latch` when it has been run. It has the name of the type `N` in
+    /// traces.
     ///
     /// If the job is never run, the closure is not dropped.
     #[inline]
-    pub(crate) fn new(closure: F, latch: L) -> Self {
+    pub(crate) fn named<N>(closure: F, latch: L) -> Self {
         Self {
-            header: JobHeader::new::<Self>(),
+            header: JobHeader::named::<Self, N>(),
             latch,
             body: Body::new(closure),
         }
+    }
+
+    #[cfg(test)]
+    pub(crate) fn new(closure: F, latch: L) -> Self {
+        Self::named::<F>(closure, latch)
     }
 
     /// Returns the latch that is set when the job has been run.
@@ -68,3 +74,6 @@ unsafe impl<L: Latch, F: JobFn<L::Platform>> Job for StackJob<L, F> {
         }
     }
 }
+
+/// A closure of a job, whatever its type is. It keeps its result itself.
+pub(crate) type AnyClosure<'a, P> = &'a mut (dyn FnMut(JobContext<'_, P>) + Send + 'a);

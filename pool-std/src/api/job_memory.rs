@@ -149,12 +149,25 @@ pub(super) fn put<T>(value: T) -> *mut T {
     if !fits::<T>() {
         return Box::into_raw(Box::new(value));
     }
-    // No cache is left while the thread's variables are being dropped.
-    let kept = CACHE.try_with(Cache::take).ok().flatten();
-    let block: *mut T = Box::into_raw(kept.unwrap_or_else(allocate)).cast();
+    let block: *mut T = Box::into_raw(take_block()).cast();
     // SAFETY: the block is ours, and the value fits.
     unsafe { block.write(value) };
     block
+}
+
+/// Takes one of the blocks that this thread keeps, or allocates one.
+#[inline]
+fn take_block() -> Box<Block> {
+    // No cache is left while the thread's variables are being dropped.
+    let kept = CACHE.try_with(Cache::take).ok().flatten();
+    kept.unwrap_or_else(allocate)
+}
+
+/// Keeps a block for the next job of this thread.
+#[inline]
+fn give_block(block: Box<Block>) {
+    // Without a cache, the closure is dropped and frees the block.
+    _ = CACHE.try_with(|cache| cache.give(block));
 }
 
 #[cold]
@@ -178,8 +191,6 @@ pub(super) unsafe fn take_out<T>(pointer: *mut T) -> T {
     let value = unsafe { pointer.read() };
     // SAFETY: by obligation 1 `put` made the pointer of a box, which holds no value any more and is
     // taken back once.
-    let block = unsafe { Box::<Block>::from_raw(pointer.cast()) };
-    // Without a cache, the closure is dropped and frees the block.
-    _ = CACHE.try_with(|cache| cache.give(block));
+    give_block(unsafe { Box::<Block>::from_raw(pointer.cast()) });
     value
 }

@@ -107,7 +107,7 @@ impl ThreadPool {
     {
         if self.registry.data().guests.are_for(CurrentPool::OWN) {
             let visit = self.visit();
-            let mut call = GuestCall::new(|_: &WorkerThread, _| {
+            let mut call = GuestCall::new(true, |_: &WorkerThread, _| {
                 let _visit = visit;
                 closure()
             });
@@ -268,25 +268,39 @@ impl Guests {
 }
 
 /// A closure of a thread outside every pool, which runs it as a guest if it can.
-pub(super) struct GuestCall<F>(Option<F>);
+pub(super) struct GuestCall<F> {
+    closure: Option<F>,
+    /// Otherwise the closure runs like an installed one.
+    has_guests: bool,
+}
 
 impl<R, F: FnOnce(&WorkerThread, bool) -> R> GuestCall<F> {
-    pub(super) fn new(closure: F) -> Self {
-        Self(Some(closure))
+    pub(super) fn new(has_guests: bool, closure: F) -> Self {
+        Self {
+            closure: Some(closure),
+            has_guests,
+        }
     }
 
     /// Runs the closure as a guest. Returns `None` if that is not possible: then another thread
     /// [runs](Self::run) it.
     #[inline]
     pub(super) fn try_as_guest(&mut self, registry: &Registry) -> Option<R> {
+        if !self.has_guests {
+            return None;
+        }
         registry.try_call(|worker| self.run(worker, false)).ok()
     }
 
     /// Runs the closure on a worker.
     #[inline]
     pub(super) fn run(&mut self, worker: &WorkerThread, migrated: bool) -> R {
-        let closure = self.0.take().expect("it is run once");
-        let run = || in_call(worker, || closure(worker, migrated));
+        let closure = self.closure.take().expect("it is run once");
+        let run = || closure(worker, migrated);
+        if !self.has_guests {
+            return run();
+        }
+        let run = || in_call(worker, run);
         if migrated || worker.is_guest() {
             // What a caller from outside holds, such as locks, may be what any other job needs. It
             // waits for this call, wherever that runs.

@@ -212,16 +212,12 @@ where
         let closure = closure.take().expect("it is run once");
         closure(worker, migrated)
     };
-    if registry.data().guests.are_for(current) {
-        let mut call = GuestCall::new(run);
-        // A guest needs no reference: the worker whose place it has does not end before.
-        if let Some(result) = call.try_as_guest(registry) {
-            return Some(result);
-        }
-        in_worker_cold(registry, |worker, migrated| call.run(worker, migrated))
-    } else {
-        in_worker_cold(registry, run)
+    let mut call = GuestCall::new(registry.data().guests.are_for(current), run);
+    // A guest needs no reference: the worker whose place it has does not end before.
+    if let Some(result) = call.try_as_guest(registry) {
+        return Some(result);
     }
+    in_worker_cold(registry, |worker, migrated| call.run(worker, migrated))
 }
 
 /// Runs a closure on a worker of a pool, for a thread outside every pool. Returns `None` if the

@@ -1,8 +1,11 @@
 //! The jobs that a pool discards when it is to end at once.
 
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::atomic::{AtomicBool, AtomicUsize, Ordering},
+};
 
-use crate::platform::Registry;
+use crate::{panics::Panic, platform::Registry};
 
 /// Whether a pool discards the spawned jobs that have not begun, and how many it has discarded.
 ///
@@ -40,10 +43,15 @@ impl Discard {
     /// counts it. A panic of the drop goes to the pool's handler.
     #[cold]
     pub(crate) fn drop_job(registry: &Registry, drop_job: impl FnOnce() -> bool) {
+        Self::end(registry, catch_unwind(AssertUnwindSafe(drop_job)));
+    }
+
+    fn end(registry: &Registry, dropped: Result<bool, Panic>) {
         let data = registry.data();
-        let mut was_dropped = true;
+        let was_dropped = *dropped.as_ref().unwrap_or(&true);
+        let result = dropped.map(|_| ());
         data.handlers
-            .run_and_handle_panic("the drop of a discarded job", || was_dropped = drop_job());
+            .handle_panic("the drop of a discarded job", result);
         // Ordering: Relaxed, a plain count.
         let _ = (data.discard.discarded).fetch_add(usize::from(was_dropped), Ordering::Relaxed);
     }

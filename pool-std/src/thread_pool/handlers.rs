@@ -1,18 +1,15 @@
 //! The handlers that the program has given to a pool.
 
-use std::{
-    any::Any,
-    panic::{AssertUnwindSafe, catch_unwind},
-};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::{
     blocking::handlers::ThreadHandlers,
     log,
-    panics::{AbortOnUnwind, abort_with, drop_quietly},
+    panics::{AbortOnUnwind, Panic, abort_with, drop_quietly},
 };
 
 /// Called with the payload of a panic for which no caller waits.
-pub(crate) type PanicHandler = dyn Fn(Box<dyn Any + Send>) + Send + Sync;
+pub(crate) type PanicHandler = dyn Fn(Panic) + Send + Sync;
 /// Called with the number of a worker.
 pub(crate) type WorkerHandler = dyn Fn(usize) + Send + Sync;
 
@@ -47,15 +44,27 @@ impl Handlers {
         });
     }
 
-    /// Runs a closure for which no caller waits. Its panic goes to the handler. Without a handler,
-    /// or if the handler panics too, the process aborts: a panic must not vanish. The message names
+    /// Runs a closure for which no caller waits. A panic goes where
+    /// [`handle_panic`](Self::handle_panic) says.
+    #[inline]
+    pub(crate) fn run_and_handle_panic(&self, what: &'static str, closure: impl FnOnce()) {
+        self.handle_panic(what, catch_unwind(AssertUnwindSafe(closure)));
+    }
+
+    /// Gives the panic of a closure for which no caller waits to the handler. Without a handler, or
+    /// if the handler panics too, the process aborts: a panic must not vanish. The message names
     /// the closure as `what`.
     ///
     /// Never unwinds, because other threads use the frames that call this.
-    pub(crate) fn run_and_handle_panic(&self, what: &'static str, closure: impl FnOnce()) {
-        let Err(panic) = catch_unwind(AssertUnwindSafe(closure)) else {
-            return;
-        };
+    #[inline]
+    pub(crate) fn handle_panic(&self, what: &'static str, result: Result<(), Panic>) {
+        if let Err(panic) = result {
+            self.call_panic_handler(what, panic);
+        }
+    }
+
+    #[cold]
+    fn call_panic_handler(&self, what: &'static str, panic: Panic) {
         let no_way_out = AbortOnUnwind("pool-std: the panic handler panicked; aborting");
         log::panicked(what, &*panic);
         match &self.panic {

@@ -8,6 +8,7 @@ use crate::{
     job::StackJob,
     latch::BlockingLatch,
     testing::{Event, Test, observe, registry, with_worker},
+    worker::WorkerThread,
 };
 use sleep_core::{CoreLatch, Purpose};
 

@@ -1,7 +1,6 @@
 //! Futures that the workers of a pool poll, with a handle to the result.
 
 use std::{
-    any::Any,
     cell::{Cell, UnsafeCell},
     mem::ManuallyDrop,
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
@@ -26,6 +25,7 @@ use crate::{
     context::Context as JobContext,
     driver::{self, Signal},
     fork,
+    panics::Panic,
     platform::Registry,
     sync::{Mutex, lock},
     thread_pool::{current::pool_with_job_reference, discard::Discard},
@@ -93,9 +93,6 @@ where
 /// What a future's handle knows. The closure is none: what belongs to the thread that claims it is
 /// the right to give the result.
 type FutureTask<F> = Task<Arc<Polled<F>>, (), <F as Future>::Output>;
-
-/// A panic of code of the user.
-type Panic = Box<dyn Any + Send>;
 
 /// A future that the workers of a pool poll. Wakers own it, and so do the references in the pool's
 /// queues, and the task of its handle.
@@ -222,16 +219,14 @@ where
             unsafe { *self.future.get() = None };
         });
         let task = self.task.get();
-        handlers.run_and_handle_panic("a spawned future", || {
-            // SAFETY: 1. it lives, and the state makes this the only call.
-            let ended = unsafe {
-                Task::run(task, |()| {
-                    let result = result.expect("the thread that aborts it has claimed it");
-                    result.unwrap_or_else(|panic| resume_unwind(panic))
-                })
-            };
-            ended.unwrap_or_else(|panic| resume_unwind(panic));
-        });
+        // SAFETY: 1. it lives, and the state makes this the only call.
+        let ended = unsafe {
+            Task::run(task, |()| {
+                let result = result.expect("the thread that aborts it has claimed it");
+                result.unwrap_or_else(|panic| resume_unwind(panic))
+            })
+        };
+        handlers.handle_panic("a spawned future", ended);
         self.ring_joiner(self.state.finish());
         self.registry.remove_reference();
     }

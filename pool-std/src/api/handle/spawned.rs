@@ -3,7 +3,7 @@
 use std::{
     convert::identity,
     marker::PhantomData,
-    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
+    panic::{AssertUnwindSafe, catch_unwind},
 };
 
 use pool_core::{Job, JobHeader, JobRef};
@@ -134,11 +134,9 @@ where
         }
         // SAFETY: as above.
         unsafe { (*task).abort_unless_wanted(&data.handlers) };
-        data.handlers.run_and_handle_panic("a spawned job", || {
-            // SAFETY: 1. as above.
-            let ended = unsafe { Task::run(task, |closure| closure()) };
-            ended.unwrap_or_else(|panic| resume_unwind(panic));
-        });
+        // SAFETY: 1. as above.
+        let ended = unsafe { Task::run(task, |closure| closure()) };
+        data.handlers.handle_panic("a spawned job", ended);
         registry.remove_reference();
     }
 }
@@ -207,9 +205,7 @@ where
             }
             let handlers = &data.handlers;
             self.abort_unless_wanted(handlers);
-            if let Err(panic) = self.run_here(|closure| closure()) {
-                handlers.run_and_handle_panic("a waker", || resume_unwind(panic));
-            }
+            handlers.handle_panic("a waker", self.run_here(|closure| closure()));
         });
     }
 

@@ -1,7 +1,6 @@
 //! A job whose result is kept for a handle: closure, result and state in one allocation.
 
 use std::{
-    any::Any,
     cell::UnsafeCell,
     mem,
     panic::{AssertUnwindSafe, catch_unwind},
@@ -13,15 +12,12 @@ use pool_core::HandleState;
 use super::{JoinError, waiter::Waiter};
 use crate::{
     api::job_memory,
-    panics::drop_quietly,
+    panics::{Panic, drop_quietly},
     platform::{Registry, WorkerThread},
 };
 
 #[cfg(test)]
 mod tests;
-
-/// A panic of code of the user.
-type Panic = Box<dyn Any + Send>;
 
 /// The state of a task.
 pub(super) type State = HandleState<Box<Waiter>>;
