@@ -43,15 +43,38 @@ pub(super) fn miri(quick: bool) -> Result<u64> {
         )
         .args(arguments)
     };
-    let mut steps = vec![
+    let pool = |tests: &[&str], filters: &[&str]| {
+        // Dropping a pool does not wait for its threads, which Miri would call a leak.
+        miri(
+            &["test", "-p", "pool-std"],
+            "-Zmiri-disable-isolation -Zmiri-ignore-leaks",
+        )
+        .args(tests)
+        .args(["--"])
+        .args(filters)
+    };
+    let mut steps = Vec::new();
+    if !quick {
+        // Jobs that borrow from frames, on real threads, waits that run a part of the jobs, a
+        // worker that is freed, and workers that pass from thread to thread. In one command: to
+        // compare names with filters takes Miri some seconds each time.
+        steps.push(
+            pool(&["--test", "suite"], &["scope::", "isolation::"])
+                .args(["adopted::a_failed_build", "with_the_rest::stress"])
+                .args(ABOUT_TIME.map(|name| ["--skip", name]).concat()),
+        );
+        // Jobs that two owners share, and futures.
+        steps.push(pool(&["--lib"], &["handle::", "block_on::"]));
+    }
+    steps.extend([
+        // What is unsafe in a pool is the same with each protocol.
+        library(&["-p", "pool-core"], "").args(["--", "--skip", "::classic::", "--skip", "::busy"]),
         library(&["-p", "deque-core"], ""),
         // The operations that one test leaks are meant to stay.
         library(
             &["-p", "pool-spin"],
             "-Zmiri-disable-isolation -Zmiri-ignore-leaks",
         ),
-        // What is unsafe in a pool is the same with each protocol.
-        library(&["-p", "pool-core"], "").args(["--", "--skip", "::classic::", "--skip", "::busy"]),
         library(&["-p", "progress-core"], ""),
         library(&["-p", "sleep-core"], "")
             .args(["--"])
@@ -59,7 +82,7 @@ pub(super) fn miri(quick: bool) -> Result<u64> {
         library(&["-p", "sleep-primitives"], ""),
         // The rest of the crate makes system calls that Miri does not know.
         library(&["-p", "pool-io", "reap_lock"], ""),
-    ];
+    ]);
     if !quick {
         let narrow = |arguments: &[&str]| {
             library(arguments, "-Zmiri-disable-isolation").args(["--target", WITHOUT_WIDE_ATOMICS])
@@ -73,39 +96,6 @@ pub(super) fn miri(quick: bool) -> Result<u64> {
         steps.push(narrow(&["-p", "pool-core", "metrics"]));
         // A processor that is not multi-copy atomic, where deques are never biased.
         steps.push(narrow(&["-p", "deque-core", "gate"]));
-        // Jobs that borrow from frames, on real threads, waits that run a part of the jobs, and a
-        // worker that is freed. Dropping a pool does not wait for its threads, which Miri would
-        // call a leak.
-        for module in ["scope::", "isolation::", "adopted::a_failed_build"] {
-            let suite = miri(
-                &["test", "-p", "pool-std", "--test", "suite", module],
-                "-Zmiri-disable-isolation -Zmiri-ignore-leaks",
-            );
-            steps.push(
-                suite
-                    .args(["--"])
-                    .args(ABOUT_TIME.map(|name| ["--skip", name]).concat()),
-            );
-        }
-        // Jobs that two owners share, and futures.
-        for module in ["handle::", "block_on::"] {
-            steps.push(miri(
-                &["test", "-p", "pool-std", "--lib", module],
-                "-Zmiri-disable-isolation -Zmiri-ignore-leaks",
-            ));
-        }
-        // Workers that pass from thread to thread.
-        steps.push(miri(
-            &[
-                "test",
-                "-p",
-                "pool-std",
-                "--test",
-                "suite",
-                "block_in_place::with_the_rest::stress",
-            ],
-            "-Zmiri-disable-isolation -Zmiri-ignore-leaks",
-        ));
     }
     let mut tests = Step::run_tests_at_once(steps)?;
     if !quick {

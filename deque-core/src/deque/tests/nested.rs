@@ -169,7 +169,7 @@ impl Scene {
 
 proptest! {
     #![proptest_config(ProptestConfig {
-        cases: if cfg!(miri) { 3 } else { ProptestConfig::default().cases },
+        cases: if cfg!(miri) { 2 } else { ProptestConfig::default().cases },
         failure_persistence: None,
         ..ProptestConfig::default()
     })]
@@ -182,7 +182,7 @@ proptest! {
             [Order::Lifo, Order::Fifo],
             [Order::Fifo, Order::Lifo],
         ][..]),
-        steps in prop::collection::vec(step(), 0..if cfg!(miri) { 40 } else { 300 }),
+        steps in prop::collection::vec(step(), 0..if cfg!(miri) { 20 } else { 300 }),
     ) {
         let scene = Rc::new(Scene::new(orders, steps));
         SCENE.set(Some(scene.clone()));

@@ -220,7 +220,7 @@ proptest! {
         setting in setting(),
         sequence in prop::collection::vec(
             (any::<bool>(), operation()),
-            if cfg!(miri) { 25..30 } else { 0..200 },
+            if cfg!(miri) { 10..15 } else { 0..200 },
         ),
     ) {
         for_all_storages::<usize>(setting, &sequence);

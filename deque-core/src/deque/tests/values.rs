@@ -116,6 +116,7 @@ fn a_batch_is_half_and_keeps_the_order_of_its_deque() {
 
 /// Counts the element that is returned as one of the 32.
 #[test]
+#[cfg_attr(miri, ignore = "many elements")]
 fn a_batch_has_at_most_32_elements() {
     for order in [Order::Lifo, Order::Fifo] {
         let (from, to) = (Deque::growable(order), Deque::growable(order));

@@ -142,8 +142,8 @@ fn sum<P: TestPlatform>(numbers: &[u32]) -> u32 {
 
 /// Joins on a pool with that protocol, with borrows of the caller's frame in every job.
 fn joins<P: TestPlatform>() {
-    let numbers: std::vec::Vec<u32> = (0..if cfg!(miri) { 20 } else { 1_000 }).collect();
-    for _ in 0..if cfg!(miri) { 2 } else { 50 } {
+    let numbers: std::vec::Vec<u32> = (0..if cfg!(miri) { 10 } else { 1_000 }).collect();
+    for _ in 0..if cfg!(miri) { 1 } else { 50 } {
         let total =
             with_pool_on::<P, _>(3, |registry| registry.in_worker(|_, _| sum::<P>(&numbers)));
         assert_eq!(total, numbers.iter().sum::<u32>());

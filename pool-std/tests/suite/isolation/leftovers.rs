@@ -51,7 +51,7 @@ fn tree<'scope>(scope: &pool_std::Scope<'scope>, depth: u32, leaves: &'scope Ato
 /// A caller holds a lock over a scope whose jobs spawn, while other jobs take the lock.
 #[test]
 fn a_lock_is_held_over_a_tree_of_spawns() {
-    let (rounds, depth) = if cfg!(miri) { (1, 4) } else { (100, 8) };
+    let (rounds, depth) = if cfg!(miri) { (1, 2) } else { (100, 8) };
     for workers in [2, 4] {
         assert_ends("a lock over a tree of spawns", move || {
             let pool = pool_with_guests(workers);

@@ -69,7 +69,7 @@ fn a_revocation_that_uses_the_deque_doubles_nothing() {
     for is_refused in [false, true] {
         FENCE.is_refused.store(is_refused, SeqCst);
         for action in ACTIONS {
-            for count in 1..=4 {
+            for count in 1..=if cfg!(miri) { 2 } else { 4 } {
                 let ledger = Ledger::new();
                 let deques =
                     [(); 2].map(|()| Numbers::fixed(Order::Lifo).with_process_fence::<Fence>());

@@ -84,8 +84,8 @@ fn nodes(steps: usize, depth: usize) -> usize {
 /// Runs several trees at the same time.
 #[test]
 fn an_isolated_join_runs_only_what_descends_from_it() {
-    const DEPTH: usize = if cfg!(miri) { 3 } else { 9 };
-    for workers in [1, 2, 3, 8] {
+    const DEPTH: usize = if cfg!(miri) { 2 } else { 9 };
+    for workers in [1, 2, if cfg!(miri) { 2 } else { 8 }] {
         with_pool(workers, |registry| {
             for _ in 0..RUNS / 30 + 1 {
                 thread::scope(|threads| {
@@ -201,13 +201,14 @@ fn a_lock_may_be_held_across_an_isolated_join() {
         // Not isolated: no lock is held here.
         worker.join_context(half, half, false);
     }
+    const DEPTH: u32 = if cfg!(miri) { 2 } else { 4 };
     for workers in [1, 2, 4] {
         with_pool(workers, |registry| {
             let lock = Mutex::new(0);
             for _ in 0..RUNS {
-                registry.in_worker(|worker, _| hold_all(worker, &lock, 4));
+                registry.in_worker(|worker, _| hold_all(worker, &lock, DEPTH));
             }
-            assert_eq!(lock.into_inner().unwrap(), 16 * RUNS);
+            assert_eq!(lock.into_inner().unwrap(), (1 << DEPTH) * RUNS);
         });
     }
 }
