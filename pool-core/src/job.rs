@@ -16,7 +16,7 @@ mod tests;
 pub use header::JobHeader;
 pub(crate) use header::{AwaitableHeader, Awaiting};
 pub use runner::JobName;
-pub(crate) use stack::{AnyClosure, StackJob};
+pub(crate) use stack::StackJob;
 
 /// Something that is run once, by the worker that takes it from its queue.
 ///

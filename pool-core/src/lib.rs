@@ -60,7 +60,7 @@ pub use metrics::{
 pub use platform::{ManagedWorker, Platform, PoolProgress, Replaced, Waiter};
 pub use polled::{PollDuties, PollState};
 pub use queue::JobQueue;
-pub use registry::{Registry, WaitingJob};
+pub use registry::{Call, Registry, WaitingJob};
 pub use scope::ScopeCore;
 pub use worker::{WorkerShared, WorkerStorage, WorkerThread};
 

@@ -20,6 +20,7 @@ mod references;
 pub(crate) mod sleep;
 mod waiting;
 
+pub use calls::Call;
 pub use waiting::WaitingJob;
 #[cfg(test)]
 mod tests;

@@ -2,6 +2,7 @@
 
 use core::{fmt, mem::MaybeUninit};
 
+use deque_core::Position;
 use sleep_core::WorkerIndex;
 
 use crate::{
@@ -11,7 +12,7 @@ use crate::{
     primitive::{AtomicBool, AtomicU8, Ordering, UnsafeCell},
     registry::Registry,
     unwind::no_unwind,
-    worker::{OutsideScopes, WorkerThread},
+    worker::{OutsideScopes, WorkerThread, lineage::Inner},
 };
 
 mod pending;
@@ -60,28 +61,33 @@ impl<'w, P: Platform> ScopeCore<'w, P> {
     /// Continues the first panic of the body or of a job, when all jobs have ended. Panics if it is
     /// called a second time.
     pub fn complete<R>(&self, owner: Option<&WorkerThread<P>>, body: impl FnOnce() -> R) -> R {
-        self.run_and_wait(owner, OutsideScopes::None, body)
+        self.complete_by(body, |body| {
+            self.run_and_wait(owner, OutsideScopes::None, body);
+        })
     }
 
-    fn run_and_wait<R>(
+    /// Completes the scope by a function that runs the body and waits, whatever the body's type is.
+    fn complete_by<R>(&self, body: impl FnOnce() -> R, run: impl FnOnce(&mut dyn FnMut())) -> R {
+        let mut body = Some(body);
+        let mut result = None;
+        run(&mut || result = body.take().map(|body| body()));
+        if let Some(panic) = self.panic.take() {
+            continue_panic::<P, _>(panic, result);
+        }
+        result.expect("no panic, so there is a result")
+    }
+
+    fn run_and_wait(
         &self,
         owner: Option<&WorkerThread<P>>,
         outside: OutsideScopes,
-        body: impl FnOnce() -> R,
-    ) -> R {
+        body: &mut dyn FnMut(),
+    ) {
         // Ordering: Relaxed; it picks one call, which receives nothing from the others.
         let is_completed = self.is_completed.swap(true, Ordering::Relaxed);
         assert!(!is_completed, "a scope is completed once");
-        let result = self.catch(body);
+        self.catch(body);
         self.pending.end(owner, outside);
-        if let Some(panic) = self.panic.take() {
-            // The first panic counts; what the body gave is dropped, a panic of that included.
-            if let Err(second) = P::catch_unwind(|| drop(result)) {
-                discard_panic::<P>(second);
-            }
-            P::resume_unwind(panic);
-        }
-        result.expect("no panic, so there is a result")
     }
 
     /// Runs the body and waits as [`complete`](Self::complete) does. A worker that waits in
@@ -102,11 +108,20 @@ impl<'w, P: Platform> ScopeCore<'w, P> {
         take: &(dyn Fn() -> Option<JobRef> + Sync),
         body: impl FnOnce() -> R,
     ) -> R {
+        self.complete_by(body, |body| self.run_taking(owner, take, body))
+    }
+
+    fn run_taking(
+        &self,
+        owner: Option<&WorkerThread<P>>,
+        take: &(dyn Fn() -> Option<JobRef> + Sync),
+        body: &mut dyn FnMut(),
+    ) {
         match (owner, self.pending.isolated_wait()) {
             (Some(worker), Some(awaited)) => worker.while_scope_is_open(take, awaited, || {
-                self.run_and_wait(owner, OutsideScopes::Innermost, body)
+                self.run_and_wait(owner, OutsideScopes::Innermost, body);
             }),
-            _ => self.complete(owner, body),
+            _ => self.run_and_wait(owner, OutsideScopes::None, body),
         }
     }
 
@@ -139,26 +154,12 @@ impl<'w, P: Platform> ScopeCore<'w, P> {
     /// job that has spawned it. The job may be begun later, or may have come another way.
     #[inline]
     pub fn run_job(&self, body: impl FnOnce()) {
-        if self.pending.isolation() == Isolation::Anything {
-            self.catch(body);
-        } else {
-            self.run_isolated_job(body);
-        }
-    }
-
-    #[cold]
-    fn run_isolated_job(&self, body: impl FnOnce()) {
-        // SAFETY: 1. the thread stays the worker until the body returns.
-        let worker = unsafe { WorkerThread::<P>::current() };
-        // It may be in an isolated job already.
-        let isolation = self.pending.isolation();
-        let worker = worker.filter(|worker| worker.isolation_of_job() < isolation);
-        let begin = worker.map(|worker| worker.own().next_position());
-        let _isolated = worker.map(|worker| worker.begin_isolated(isolation));
+        let isolated = match self.pending.isolation() {
+            Isolation::Anything => None,
+            isolation => IsolatedJob::<P>::begin(isolation),
+        };
         self.catch(body);
-        if let (Some(worker), Some(begin)) = (worker, begin) {
-            no_unwind(|| worker.run_rest_from(begin));
-        }
+        drop(isolated);
     }
 
     /// Runs a closure, the body of the scope or of a job. Keeps its panic.
@@ -206,6 +207,45 @@ impl<P: Platform> fmt::Debug for ScopeCore<'_, P> {
     }
 }
 
+/// Continues the first panic of a scope. What its body gave is dropped, a panic of that included.
+#[cold]
+fn continue_panic<P: Platform, R>(panic: P::Panic, result: Option<R>) -> ! {
+    if let Err(second) = P::catch_unwind(|| drop(result)) {
+        discard_panic::<P>(second);
+    }
+    P::resume_unwind(panic)
+}
+
+/// A worker that runs a job which is more isolated than the one below it. When the value is
+/// dropped, it runs what the job has left on its deque.
+struct IsolatedJob<'w, P: Platform> {
+    worker: &'w WorkerThread<P>,
+    begin: Position,
+    _isolated: Inner<'w, P>,
+}
+
+impl<P: Platform> IsolatedJob<'_, P> {
+    /// Returns `None` if the thread is no worker, or is in such a job already.
+    #[cold]
+    fn begin(isolation: Isolation) -> Option<Self> {
+        // SAFETY: 1. the thread stays the worker until the job ends.
+        let worker = unsafe { WorkerThread::<P>::current() };
+        let worker = worker.filter(|worker| worker.isolation_of_job() < isolation)?;
+        Some(Self {
+            worker,
+            begin: worker.own().next_position(),
+            _isolated: worker.begin_isolated(isolation),
+        })
+    }
+}
+
+impl<P: Platform> Drop for IsolatedJob<'_, P> {
+    #[cold]
+    fn drop(&mut self) {
+        no_unwind(|| self.worker.run_rest_from(self.begin));
+    }
+}
+
 const EMPTY: u8 = 0;
 const WRITING: u8 = 1;
 const FULL: u8 = 2;
@@ -233,6 +273,7 @@ impl<P: Platform> FirstPanic<P> {
         }
     }
 
+    #[cold]
     fn offer(&self, panic: P::Panic) {
         // Ordering: Relaxed, there is nothing to receive.
         if self

@@ -29,9 +29,11 @@ mod values;
 #[cfg(feature = "context")]
 pub use values::{get, with};
 
-use pool_core::JobContext;
+use pool_core::{Call, JobContext};
 
-use crate::platform::{Std, WorkerThread};
+#[cfg(feature = "context")]
+use crate::platform::WorkerThread;
+use crate::platform::{Registry, Std};
 
 /// What a thread passes on to a job that it makes. Without the features, nothing.
 #[derive(Clone)]
@@ -82,22 +84,20 @@ pub(crate) fn follow_half<R>(
     }
 }
 
-/// Lets a closure run in the context of this thread, if it goes to a worker on another one.
-#[inline(always)]
-pub(crate) fn follow_call<R>(
-    call: impl FnOnce(&WorkerThread, bool) -> R + Send,
-) -> impl FnOnce(&WorkerThread, bool) -> R + Send {
+/// Runs a call in a pool, in the context of this thread if it goes to a worker on another one.
+pub(crate) fn run_call(registry: &Registry, call: Call<'_, Std>) {
     #[cfg(not(feature = "context"))]
-    return call;
+    registry.run_call(call);
     #[cfg(feature = "context")]
     {
         let context = Context::current();
-        move |worker: &WorkerThread, migrated| {
+        let run = |call: Call<'_, Std>, worker: &WorkerThread, migrated| {
             if migrated {
-                context.run(|| call(worker, migrated))
+                context.run(|| call.run(worker, migrated));
             } else {
-                call(worker, migrated)
+                call.run(worker, migrated);
             }
-        }
+        };
+        call.within(run, |call| registry.run_call(call));
     }
 }

@@ -88,12 +88,12 @@ pub(crate) fn abort_if_forked(registry: &Registry) {
 /// forked it and returns in the child.
 pub(crate) fn abort_if_forked_in<R>(
     registry: &Registry,
-    waits: impl Fn() -> bool,
+    waits: &dyn Fn() -> bool,
     closure: impl FnOnce() -> R,
 ) -> R {
-    struct AtEnd<'r, W: Fn() -> bool>(&'r Registry, W);
+    struct AtEnd<'r>(&'r Registry, &'r dyn Fn() -> bool);
 
-    impl<W: Fn() -> bool> Drop for AtEnd<'_, W> {
+    impl Drop for AtEnd<'_> {
         fn drop(&mut self) {
             if !is_here(self.0) && (self.1)() {
                 abort();

@@ -41,15 +41,24 @@ impl JobHeader {
         #[inline]
         #[must_use]
         pub fn new<J: Job>() -> Self {
-            Self::named::<J, J>()
+            Self { word: AtomicPtr::new(Runner::word_of::<J, J>()) }
         }
     }
 
-    const_unless_loom! {
-        /// Creates the header of a job of this type that has the name of the type `N` in traces.
-        #[inline]
-        pub(super) fn named<J: Job, N>() -> Self {
-            Self { word: AtomicPtr::new(Runner::word_of::<J, N>()) }
+    /// Returns a function that creates the header of a job of this type, which has the name of the
+    /// type `N` in traces.
+    pub(crate) const fn maker<J: Job, N>() -> fn() -> Self {
+        #[cfg(not(feature = "trace"))]
+        {
+            // The same one for all names.
+            let _without_name = core::any::type_name::<N>;
+            Self::new::<J>
+        }
+        #[cfg(feature = "trace")]
+        {
+            || Self {
+                word: AtomicPtr::new(Runner::word_of::<J, N>()),
+            }
         }
     }
 

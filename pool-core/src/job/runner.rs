@@ -30,8 +30,8 @@ struct Named {
 }
 
 impl Runner {
-    /// Returns the word for jobs of a type that have the name of the type `N`. It is never zero, and
-    /// not the end of memory.
+    /// Returns the word for jobs of a type that have the name of the type `N`. It is never zero,
+    /// and not the end of memory.
     #[inline(always)]
     pub(super) const fn word_of<J: Job, N>() -> *mut () {
         #[cfg(not(feature = "trace"))]

@@ -1,6 +1,6 @@
 //! Jobs that live in the frame of the thread that waits for them.
 
-use super::{Body, Job, JobContext, JobFn, JobHeader, JobRef};
+use super::{Body, Job, JobFn, JobHeader, JobRef};
 use crate::latch::Latch;
 
 /// A job on the stack of the thread that waits for it.
@@ -13,14 +13,16 @@ pub(crate) struct StackJob<L: Latch, F: JobFn<L::Platform>> {
 }
 
 impl<L: Latch, F: JobFn<L::Platform>> StackJob<L, F> {
-    /// Creates a job that sets `latch` when it has been run. It has the name of the type `N` in
-    /// traces.
+    /// Creates a job with this header, which sets `latch` when it has been run.
     ///
     /// If the job is never run, the closure is not dropped.
+    ///
+    /// # Safety
+    /// 1. The header was made for this type.
     #[inline]
-    pub(crate) fn named<N>(closure: F, latch: L) -> Self {
+    pub(crate) unsafe fn with_header(header: JobHeader, closure: F, latch: L) -> Self {
         Self {
-            header: JobHeader::named::<Self, N>(),
+            header,
             latch,
             body: Body::new(closure),
         }
@@ -28,7 +30,8 @@ impl<L: Latch, F: JobFn<L::Platform>> StackJob<L, F> {
 
     #[cfg(test)]
     pub(crate) fn new(closure: F, latch: L) -> Self {
-        Self::named::<F>(closure, latch)
+        // SAFETY: 1. it is.
+        unsafe { Self::with_header(JobHeader::new::<Self>(), closure, latch) }
     }
 
     /// Returns the latch that is set when the job has been run.
@@ -74,6 +77,3 @@ unsafe impl<L: Latch, F: JobFn<L::Platform>> Job for StackJob<L, F> {
         }
     }
 }
-
-/// A closure of a job, whatever its type is. It keeps its result itself.
-pub(crate) type AnyClosure<'a, P> = &'a mut (dyn FnMut(JobContext<'_, P>) + Send + 'a);

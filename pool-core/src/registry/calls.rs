@@ -1,16 +1,130 @@
 //! Calls: closures that a worker runs for a thread that waits for them.
 
-use core::ptr::{self, NonNull};
+use core::{
+    fmt,
+    ptr::{self, NonNull},
+};
 
 use super::Registry;
 use crate::{
-    job::{AnyClosure, JobContext, StackJob},
-    latch::{BlockingLatch, SpinLatch},
+    job::{JobContext, JobHeader, StackJob},
+    latch::{BlockingLatch, Latch, SpinLatch},
     platform::Platform,
     queue::JobQueue,
     unwind::no_unwind,
     worker::WorkerThread,
 };
+
+/// A closure that a worker runs for a thread that waits for it, whatever the closure's type and its
+/// result are. What a call goes through is compiled once, and not once for each closure.
+///
+/// # Examples
+/// ```
+/// use pool_core::{Call, Platform, Registry, WorkerThread};
+///
+/// /// Runs a closure on a worker, and counts it.
+/// fn count<P: Platform, R: Send>(
+///     registry: &Registry<P>,
+///     calls: &mut usize,
+///     closure: impl FnOnce(&WorkerThread<P>, bool) -> R + Send,
+/// ) -> R {
+///     Call::enter(closure, |call| {
+///         *calls += 1;
+///         registry.run_call(call);
+///     })
+/// }
+/// ```
+pub struct Call<'a, P: Platform> {
+    headers: Headers,
+    closure: AnyClosure<'a, P>,
+}
+
+impl<P: Platform> Call<'_, P> {
+    /// Calls `enter` with a closure as a call, which it must run before it returns. Returns the
+    /// closure's result.
+    ///
+    /// # Panics
+    /// If the call was not run.
+    pub fn enter<F, R>(closure: F, enter: impl FnOnce(Call<'_, P>)) -> R
+    where
+        F: FnOnce(&WorkerThread<P>, bool) -> R + Send,
+        R: Send,
+    {
+        let mut closure = Some(closure);
+        let mut result = None;
+        enter(Call {
+            headers: Headers::named::<P, F>(),
+            closure: &mut |context: JobContext<'_, P>| {
+                if let Some(closure) = closure.take() {
+                    result = Some(closure(context.worker(), context.migrated()));
+                }
+            },
+        });
+        result.expect("a call was not run")
+    }
+
+    /// Calls `enter` with a call that runs `closure` with this one. It has the same name in traces.
+    pub fn within(
+        self,
+        closure: impl FnOnce(Self, &WorkerThread<P>, bool) + Send,
+        enter: impl FnOnce(Call<'_, P>),
+    ) {
+        let headers = self.headers;
+        let mut once = Some((self, closure));
+        enter(Call {
+            headers,
+            closure: &mut |context: JobContext<'_, P>| {
+                if let Some((call, closure)) = once.take() {
+                    closure(call, context.worker(), context.migrated());
+                }
+            },
+        });
+    }
+
+    /// Returns the same call, for a function that may leave it.
+    pub fn reborrow(&mut self) -> Call<'_, P> {
+        Call {
+            headers: self.headers,
+            closure: &mut *self.closure,
+        }
+    }
+
+    /// Runs the closure, unless it has been run. It is told whether it has migrated.
+    ///
+    /// # Panics
+    /// Continues the closure's panic.
+    pub fn run(self, worker: &WorkerThread<P>, migrated: bool) {
+        (self.closure)(JobContext::on_worker(worker, migrated));
+    }
+}
+
+impl<P: Platform> fmt::Debug for Call<'_, P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Call").finish_non_exhaustive()
+    }
+}
+
+/// The closure of a call. It keeps its result itself.
+type AnyClosure<'a, P> = &'a mut (dyn FnMut(JobContext<'_, P>) + Send + 'a);
+
+/// The job of a call, with the latch that its caller waits at.
+type CallJob<'a, L> = StackJob<L, AnyClosure<'a, <L as Latch>::Platform>>;
+
+/// Make the headers of a call's job, with the name of its closure.
+#[derive(Clone, Copy)]
+struct Headers {
+    of_outside: fn() -> JobHeader,
+    of_cross: fn() -> JobHeader,
+}
+
+impl Headers {
+    fn named<P: Platform, N>() -> Self {
+        Self {
+            of_outside: JobHeader::maker::<CallJob<'_, BlockingLatch<P>>, N>(),
+            of_cross: JobHeader::maker::<CallJob<'_, SpinLatch<'_, P>>, N>(),
+        }
+    }
+}
 
 impl<P: Platform> Registry<P> {
     /// Runs a closure on a worker of this pool. If this thread is one, runs it here; otherwise
@@ -25,49 +139,29 @@ impl<P: Platform> Registry<P> {
         // SAFETY: a thread's worker lives as long as the thread is one.
         match unsafe { P::current().as_ref() } {
             Some(worker) if ptr::eq(worker.registry(), self) => closure(worker, false),
-            current => self.inject_call(current, closure),
+            _ => Call::enter(closure, |call| self.run_call(call)),
         }
     }
 
-    /// Runs a closure on a worker of this pool, for a thread that is not a worker of any pool.
-    pub fn in_worker_cold<R: Send>(
-        &self,
-        closure: impl FnOnce(&WorkerThread<P>, bool) -> R + Send,
-    ) -> R {
-        self.inject_call(None, closure)
-    }
-
-    /// Injects a closure, and returns its result when it has been run. The caller is `current` if
-    /// it is a worker of another pool.
+    /// Runs a call as [`in_worker`](Self::in_worker) runs a closure.
     ///
-    /// The job does not have the closure's type. So what runs it is compiled once, and not once for
-    /// each closure.
-    #[cold]
-    fn inject_call<R: Send, F>(&self, current: Option<&WorkerThread<P>>, closure: F) -> R
-    where
-        F: FnOnce(&WorkerThread<P>, bool) -> R + Send,
-    {
-        let mut closure = Some(closure);
-        let mut result = None;
-        let closure: AnyClosure<'_, P> = &mut |context: JobContext<'_, P>| {
-            let closure = closure.take().expect("a job is run once");
-            result = Some(closure(context.worker(), context.migrated()));
-        };
-        match current {
-            None => self.run_cold(StackJob::named::<F>(closure, BlockingLatch::new())),
-            Some(worker) => {
-                self.run_cross(
-                    worker,
-                    StackJob::named::<F>(closure, SpinLatch::cross(worker)),
-                );
-            }
+    /// # Panics
+    /// Continues the closure's panic.
+    pub fn run_call(&self, call: Call<'_, P>) {
+        // SAFETY: a thread's worker lives as long as the thread is one.
+        match unsafe { P::current().as_ref() } {
+            Some(worker) if ptr::eq(worker.registry(), self) => call.run(worker, false),
+            None => self.run_outside(call),
+            Some(worker) => self.run_cross(worker, call),
         }
-        result.expect("the job has been run")
     }
 
-    /// Injects the job of a thread that is not a worker, which waits for it.
+    /// Runs a call of a thread that is not a worker of any pool.
     #[cold]
-    fn run_cold(&self, job: StackJob<BlockingLatch<P>, AnyClosure<'_, P>>) {
+    fn run_outside(&self, call: Call<'_, P>) {
+        let header = (call.headers.of_outside)();
+        // SAFETY: 1. it was made for this type.
+        let job = unsafe { CallJob::with_header(header, call.closure, BlockingLatch::new()) };
         let mut node = P::Queue::node();
         // SAFETY: `inject`: 1. job and node stay here until the latch is set, after the job has
         // been run; `as_job_ref`: 1. as well, 2. any thread may set the latch.
@@ -88,15 +182,14 @@ impl<P: Platform> Registry<P> {
         }
     }
 
-    /// Injects the job of a worker of another pool. It runs jobs of its own pool while it waits.
+    /// Runs a call of a worker of another pool. It runs jobs of its own pool while it waits.
     #[cold]
-    fn run_cross(
-        &self,
-        current: &WorkerThread<P>,
-        job: StackJob<SpinLatch<'_, P>, AnyClosure<'_, P>>,
-    ) {
+    fn run_cross(&self, current: &WorkerThread<P>, call: Call<'_, P>) {
+        let header = (call.headers.of_cross)();
+        // SAFETY: 1. it was made for this type.
+        let job = unsafe { CallJob::with_header(header, call.closure, SpinLatch::cross(current)) };
         let mut node = P::Queue::node();
-        // SAFETY: as in `run_cold`; the latch, too, is one that any thread may set.
+        // SAFETY: as in `run_outside`; the latch, too, is one that any thread may set.
         unsafe {
             no_unwind(|| {
                 self.inject(NonNull::from(&mut node), job.as_job_ref());

@@ -126,7 +126,7 @@ where
             || {
                 let _end = ClosureEnd(&taken.spare);
                 // The lender waits for the spare thread.
-                fork::abort_if_forked_in(registry, || true, closure)
+                fork::abort_if_forked_in(registry, &|| true, closure)
             },
         )
     })

@@ -134,7 +134,11 @@ where
     in_global_pool(
         current,
         ColdArg::new(
-            |worker: &WorkerThread, migrated| worker.join_context(a, b, migrated),
+            |worker: &WorkerThread, migrated| {
+                let (mut a, mut b) = (ManuallyDrop::new(a), ManuallyDrop::new(b));
+                // SAFETY: 1. as above.
+                unsafe { worker.join_in_place(&mut a, &mut b, migrated) }
+            },
             &mut MaybeUninit::uninit(),
         ),
     )

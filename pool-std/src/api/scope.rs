@@ -144,7 +144,7 @@ impl ScopeBase<'_> {
     fn complete<R>(&self, owner: Option<&WorkerThread>, body: impl FnOnce() -> R) -> R {
         // A worker runs what it can by itself, and ends the process when it would sleep.
         let waits = || owner.is_none() && self.core.has_pending_jobs();
-        let body = || fork::abort_if_forked_in(&self.registry, waits, body);
+        let body = || fork::abort_if_forked_in(&self.registry, &waits, body);
         let take = || self.outside.get()?.take();
         // SAFETY: 1. the queue gives out each job once.
         unsafe { self.core.complete_taking(owner, &take, body) }

@@ -2,16 +2,16 @@
 
 use std::sync::Arc;
 
-use pool_core::Isolation;
+use pool_core::{Call, Isolation};
 
 use super::crowd::short_calls::in_call;
 use super::{ThreadPool, lazy::LazyThreads, stack};
 use crate::{
     api::CurrentPool,
     blocking::handlers::is_in_handler,
-    context::follow_call,
+    context::run_call,
     fork,
-    platform::{Registry, WorkerThread},
+    platform::{Registry, Std, WorkerThread},
     worker::{current_worker_of, frames},
 };
 
@@ -105,32 +105,44 @@ impl ThreadPool {
         F: FnOnce() -> R + Send,
         R: Send,
     {
-        if self.registry.data().guests.are_for(CurrentPool::OWN) {
-            let visit = self.visit();
-            let mut call = GuestCall::new(true, |_: &WorkerThread, _| {
-                let _visit = visit;
-                closure()
-            });
-            match call.try_as_guest(&self.registry) {
-                Some(result) => result,
-                None => self
-                    .registry
-                    .in_worker(follow_call(|worker, migrated| call.run(worker, migrated))),
+        Call::enter(|_: &WorkerThread, _| closure(), |call| self.run_call(call))
+    }
+
+    fn run_call(&self, call: Call<'_, Std>) {
+        let visit = self.visit();
+        let has_guests = self.registry.data().guests.are_for(CurrentPool::OWN);
+        let run = |call: Call<'_, Std>, worker: &WorkerThread, migrated| {
+            let _visit = visit;
+            if has_guests {
+                run_of_guest(call, worker, migrated);
+            } else {
+                worker.isolate(Isolation::Subtree, || call.run(worker, migrated));
             }
-        } else {
-            self.in_worker(|worker, _| worker.isolate(Isolation::Subtree, closure))
-        }
+        };
+        call.within(run, |mut call| {
+            if !has_guests || !run_as_guest(&self.registry, &mut call) {
+                run_call(&self.registry, call);
+            }
+        });
     }
 
     pub(crate) fn in_worker<R: Send>(
         &self,
         closure: impl FnOnce(&WorkerThread, bool) -> R + Send,
     ) -> R {
+        match current_worker_of(&self.registry) {
+            Some(worker) => closure(worker, false),
+            None => Call::enter(closure, |call| self.run_installed(call)),
+        }
+    }
+
+    fn run_installed(&self, call: Call<'_, Std>) {
         let visit = self.visit();
-        self.registry.in_worker(follow_call(|worker, migrated| {
+        let run = |call: Call<'_, Std>, worker: &WorkerThread, migrated| {
             let _visit = visit;
-            closure(worker, migrated)
-        }))
+            call.run(worker, migrated);
+        };
+        call.within(run, |call| run_call(&self.registry, call));
     }
 
     /// Adds a reference, to a pool whose threads run from now on.
@@ -267,46 +279,21 @@ impl Guests {
     }
 }
 
-/// A closure of a thread outside every pool, which runs it as a guest if it can.
-pub(super) struct GuestCall<F> {
-    closure: Option<F>,
-    /// Otherwise the closure runs like an installed one.
-    has_guests: bool,
+/// Runs a call on the calling thread as a guest. Returns false if that is not possible: then
+/// another thread runs it.
+pub(super) fn run_as_guest(registry: &Registry, call: &mut Call<'_, Std>) -> bool {
+    let run = |worker: &WorkerThread| run_of_guest(call.reborrow(), worker, false);
+    registry.try_call(run).is_ok()
 }
 
-impl<R, F: FnOnce(&WorkerThread, bool) -> R> GuestCall<F> {
-    pub(super) fn new(has_guests: bool, closure: F) -> Self {
-        Self {
-            closure: Some(closure),
-            has_guests,
-        }
-    }
-
-    /// Runs the closure as a guest. Returns `None` if that is not possible: then another thread
-    /// [runs](Self::run) it.
-    #[inline]
-    pub(super) fn try_as_guest(&mut self, registry: &Registry) -> Option<R> {
-        if !self.has_guests {
-            return None;
-        }
-        registry.try_call(|worker| self.run(worker, false)).ok()
-    }
-
-    /// Runs the closure on a worker.
-    #[inline]
-    pub(super) fn run(&mut self, worker: &WorkerThread, migrated: bool) -> R {
-        let closure = self.closure.take().expect("it is run once");
-        let run = || closure(worker, migrated);
-        if !self.has_guests {
-            return run();
-        }
-        let run = || in_call(worker, run);
-        if migrated || worker.is_guest() {
-            // What a caller from outside holds, such as locks, may be what any other job needs. It
-            // waits for this call, wherever that runs.
-            worker.isolate(Isolation::Subtree, run)
-        } else {
-            run()
-        }
+/// Runs a call that a guest makes, or would have made, on a worker.
+pub(super) fn run_of_guest(call: Call<'_, Std>, worker: &WorkerThread, migrated: bool) {
+    let run = || in_call(worker, || call.run(worker, migrated));
+    if migrated || worker.is_guest() {
+        // What a caller from outside holds, such as locks, may be what any other job needs. It
+        // waits for this call, wherever that runs.
+        worker.isolate(Isolation::Subtree, run);
+    } else {
+        run();
     }
 }

@@ -2,15 +2,15 @@
 
 use std::{cell::Cell, marker::PhantomData, mem::MaybeUninit, sync::Arc};
 
-use pool_core::ColdArg;
+use pool_core::{Call, ColdArg};
 
 use crate::{
     api::CurrentPool,
-    context::follow_call,
-    platform::{Registry, WorkerThread, pool_of},
+    context::run_call,
+    platform::{Registry, Std, WorkerThread, pool_of},
     thread_pool::{
         builder::MAX_THREADS,
-        call::{GuestCall, Visit},
+        call::{Visit, run_as_guest, run_of_guest},
         global::{global, global_without_threads},
     },
     worker::frames,
@@ -183,55 +183,44 @@ where
     R: Send,
     F: FnOnce(&WorkerThread, bool) -> R + Send,
 {
-    let mut closure = Some(closure.take());
+    Call::enter(closure.take(), |call| run_in_global_pool(current, call))
+}
+
+fn run_in_global_pool(current: CurrentPool, mut call: Call<'_, Std>) {
     loop {
-        let mut run = |pool: &Registry| in_pool_from_outside(pool, current, &mut closure);
-        let result = match frames::lent_pool().filter(|pool| pool.has_references()) {
+        let mut run = |pool: &Registry| run_from_outside(pool, current, call.reborrow());
+        let was_run = match frames::lent_pool().filter(|pool| pool.has_references()) {
             Some(pool) => run(&pool),
             None => run(global()),
         };
         // Otherwise the pool has ended meanwhile, and is not the current one any more.
-        if let Some(result) = result {
-            return result;
+        if was_run {
+            return;
         }
     }
 }
 
-/// Runs a closure in a pool, for a thread outside every pool. Returns `None`, and does not take the
-/// closure, if the pool has ended.
-fn in_pool_from_outside<R, F>(
-    registry: &Registry,
-    current: CurrentPool,
-    closure: &mut Option<F>,
-) -> Option<R>
-where
-    R: Send,
-    F: FnOnce(&WorkerThread, bool) -> R + Send,
-{
-    let run = |worker: &WorkerThread, migrated| {
-        let closure = closure.take().expect("it is run once");
-        closure(worker, migrated)
-    };
-    let mut call = GuestCall::new(registry.data().guests.are_for(current), run);
+/// Runs a call in a pool, for a thread outside every pool. Returns false, and does not run it, if
+/// the pool has ended.
+fn run_from_outside(registry: &Registry, current: CurrentPool, mut call: Call<'_, Std>) -> bool {
+    let has_guests = registry.data().guests.are_for(current);
     // A guest needs no reference: the worker whose place it has does not end before.
-    if let Some(result) = call.try_as_guest(registry) {
-        return Some(result);
+    if has_guests && run_as_guest(registry, &mut call) {
+        return true;
     }
-    in_worker_cold(registry, |worker, migrated| call.run(worker, migrated))
-}
-
-/// Runs a closure on a worker of a pool, for a thread outside every pool. Returns `None` if the
-/// pool has ended.
-fn in_worker_cold<R: Send>(
-    registry: &Registry,
-    closure: impl FnOnce(&WorkerThread, bool) -> R + Send,
-) -> Option<R> {
-    let visit = Visit::try_new(registry)?;
-    let closure = follow_call(closure);
-    Some(registry.in_worker_cold(|worker, migrated| {
+    let Some(visit) = Visit::try_new(registry) else {
+        return false;
+    };
+    let run = |call: Call<'_, Std>, worker: &WorkerThread, migrated| {
         let _visit = visit;
-        closure(worker, migrated)
-    }))
+        if has_guests {
+            run_of_guest(call, worker, migrated);
+        } else {
+            call.run(worker, migrated);
+        }
+    };
+    call.within(run, |call| run_call(registry, call));
+    true
 }
 
 /// Runs a closure as [`in_worker`] does, but not on a worker whose pool has ended, because the
@@ -242,13 +231,17 @@ pub(crate) fn in_running_pool<R: Send>(
 ) -> R {
     let pool = PoolGuard::current();
     let registry = pool.registry();
+    let run = |worker: &WorkerThread, _| closure(worker, registry);
+    Call::enter(run, |call| run_in_running_pool(registry, current, call))
+}
+
+fn run_in_running_pool(registry: &Registry, current: CurrentPool, call: Call<'_, Std>) {
     // SAFETY: 1. the reference is only compared.
     if unsafe { WorkerThread::current() }.is_some() {
-        registry.in_worker(follow_call(|worker, _| closure(worker, registry)))
+        run_call(registry, call);
     } else {
-        let mut closure = Some(|worker: &WorkerThread, _| closure(worker, registry));
-        let result = in_pool_from_outside(registry, current, &mut closure);
-        result.expect("the guard keeps it from ending")
+        let was_run = run_from_outside(registry, current, call);
+        assert!(was_run, "the guard keeps it from ending");
     }
 }
 

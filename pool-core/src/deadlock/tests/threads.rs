@@ -55,7 +55,7 @@ fn block<'s, K: TestProtocol>(
     let (release, event) = channel::<()>();
     let (tell, told) = channel();
     threads.spawn(move || {
-        registry.in_worker_cold(move |worker, _| {
+        registry.in_worker(move |worker, _| {
             let ticket = worker.mark_blocked().unwrap();
             tell.send(ticket).unwrap();
             assert!(event.recv().is_err());
@@ -128,7 +128,7 @@ fn a_worker_that_waits_for_another_pool_is_active<K: TestProtocol>() {
             thread::scope(|threads| {
                 let tell_again = tell.clone();
                 threads.spawn(move || {
-                    registry.in_worker_cold(move |worker, _| {
+                    registry.in_worker(move |worker, _| {
                         for event in [event, last_event] {
                             let ticket = worker.mark_blocked().unwrap();
                             tell_again.send(()).unwrap();
@@ -140,7 +140,7 @@ fn a_worker_that_waits_for_another_pool_is_active<K: TestProtocol>() {
                 told.recv().unwrap();
                 assert_eq!(reports.recv(), Ok((1, 1)));
                 threads.spawn(move || {
-                    registry.in_worker_cold(move |_, _| {
+                    registry.in_worker(move |_, _| {
                         other.in_worker(move |_, _| {
                             tell.send(()).unwrap();
                             assert!(gate.recv().is_err());
