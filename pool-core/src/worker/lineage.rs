@@ -140,8 +140,6 @@ impl<P: Platform> WorkerThread<P> {
 
     /// Isolates this worker as [`isolate`](Self::isolate) does until the value is dropped, if it
     /// [can](Self::can_isolate).
-    // Not inlined, because it would be with each closure.
-    #[inline(never)]
     pub(crate) fn begin_isolated(&self, isolation: Isolation) -> Inner<'_, P> {
         let outer = self.shared().lineage().own();
         // What the job has pushed before the closure descends from the same theft.
@@ -237,7 +235,6 @@ impl<'w, P: Platform> Inner<'w, P> {
 }
 
 impl<P: Platform> Drop for Inner<'_, P> {
-    #[inline(never)]
     fn drop(&mut self) {
         let published = self.worker.shared().lineage();
         let end = self.worker.own().next_position();

@@ -120,7 +120,8 @@ impl ThreadPool {
             }
         };
         call.within(run, |mut call| {
-            if !has_guests || !run_as_guest(&self.registry, &mut call) {
+            let as_guest = |worker: &WorkerThread| call.reborrow().run(worker, false);
+            if !has_guests || self.registry.try_call(as_guest).is_err() {
                 run_call(&self.registry, call);
             }
         });
@@ -277,13 +278,6 @@ impl Guests {
                 .chosen
                 .unwrap_or_else(|| current.has_guests_by_default())
     }
-}
-
-/// Runs a call on the calling thread as a guest. Returns false if that is not possible: then
-/// another thread runs it.
-pub(super) fn run_as_guest(registry: &Registry, call: &mut Call<'_, Std>) -> bool {
-    let run = |worker: &WorkerThread| run_of_guest(call.reborrow(), worker, false);
-    registry.try_call(run).is_ok()
 }
 
 /// Runs a call that a guest makes, or would have made, on a worker.

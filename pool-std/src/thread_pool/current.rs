@@ -10,10 +10,10 @@ use crate::{
     platform::{Registry, Std, WorkerThread, pool_of},
     thread_pool::{
         builder::MAX_THREADS,
-        call::{Visit, run_as_guest, run_of_guest},
+        call::{Visit, run_of_guest},
         global::{global, global_without_threads},
     },
-    worker::frames,
+    worker::{current_worker_of, frames},
 };
 
 thread_local! {
@@ -205,7 +205,8 @@ fn run_in_global_pool(current: CurrentPool, mut call: Call<'_, Std>) {
 fn run_from_outside(registry: &Registry, current: CurrentPool, mut call: Call<'_, Std>) -> bool {
     let has_guests = registry.data().guests.are_for(current);
     // A guest needs no reference: the worker whose place it has does not end before.
-    if has_guests && run_as_guest(registry, &mut call) {
+    let as_guest = |worker: &WorkerThread| run_of_guest(call.reborrow(), worker, false);
+    if has_guests && registry.try_call(as_guest).is_ok() {
         return true;
     }
     let Some(visit) = Visit::try_new(registry) else {
@@ -231,6 +232,9 @@ pub(crate) fn in_running_pool<R: Send>(
 ) -> R {
     let pool = PoolGuard::current();
     let registry = pool.registry();
+    if let Some(worker) = current_worker_of(registry) {
+        return closure(worker, registry);
+    }
     let run = |worker: &WorkerThread, _| closure(worker, registry);
     Call::enter(run, |call| run_in_running_pool(registry, current, call))
 }
