@@ -5,8 +5,8 @@
 //! a pool takes it along, and the worker sets it while it runs the closure. In between, and in jobs
 //! that were made without it, it is not set, so no value leaks from one job into another.
 //!
-//! With the feature `tracing`, the current span of the crate `tracing` follows in the same way: a
-//! job is in the span in which it was made.
+//! With the feature `context`. With the feature `tracing`, the current span of the crate `tracing`
+//! follows in the same way: a job is in the span in which it was made.
 //!
 //! | made by | the job runs with the context of |
 //! | --- | --- |
@@ -26,16 +26,13 @@
 mod span;
 mod values;
 
-#[cfg(feature = "context")]
 pub use values::{get, with};
 
 use pool_core::{Call, JobContext};
 
-#[cfg(feature = "context")]
-use crate::platform::WorkerThread;
-use crate::platform::{Registry, Std};
+use crate::platform::{Registry, Std, WorkerThread};
 
-/// What a thread passes on to a job that it makes. Without the features, nothing.
+/// What a thread passes on to a job that it makes.
 #[derive(Clone)]
 pub(crate) struct Context {
     values: values::Values,
@@ -68,36 +65,25 @@ impl Context {
 pub(crate) fn follow_half<R>(
     half: impl FnOnce(JobContext<'_, Std>) -> R + Send,
 ) -> impl FnOnce(JobContext<'_, Std>) -> R + Send {
-    // Not by a context of nothing: a closure that is called at two places is inlined at none.
-    #[cfg(not(feature = "context"))]
-    return half;
-    #[cfg(feature = "context")]
-    {
-        let context = Context::current();
-        move |by: JobContext<'_, Std>| {
-            if by.migrated() {
-                context.run(|| half(by))
-            } else {
-                half(by)
-            }
+    let context = Context::current();
+    move |by: JobContext<'_, Std>| {
+        if by.migrated() {
+            context.run(|| half(by))
+        } else {
+            half(by)
         }
     }
 }
 
 /// Runs a call in a pool, in the context of this thread if it goes to a worker on another one.
 pub(crate) fn run_call(registry: &Registry, call: Call<'_, Std>) {
-    #[cfg(not(feature = "context"))]
-    registry.run_call(call);
-    #[cfg(feature = "context")]
-    {
-        let context = Context::current();
-        let run = |call: Call<'_, Std>, worker: &WorkerThread, migrated| {
-            if migrated {
-                context.run(|| call.run(worker, migrated));
-            } else {
-                call.run(worker, migrated);
-            }
-        };
-        call.within(run, |call| registry.run_call(call));
-    }
+    let context = Context::current();
+    let run = |call: Call<'_, Std>, worker: &WorkerThread, migrated| {
+        if migrated {
+            context.run(|| call.run(worker, migrated));
+        } else {
+            call.run(worker, migrated);
+        }
+    };
+    call.within(run, |call| registry.run_call(call));
 }

@@ -11,6 +11,8 @@
 //! [`deadlock_handler`](ThreadPoolBuilder::deadlock_handler) is told when all workers do. The
 //! [`guide`] says which function is for which wait, and what to do if a program hangs.
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 // rustdoc shows the methods of a type in the order of the modules. What is used first comes first.
 mod thread_pool;
 
@@ -19,8 +21,6 @@ mod blocking;
 mod clock;
 #[cfg(feature = "context")]
 pub mod context;
-#[cfg(not(feature = "context"))]
-mod context;
 pub mod driver;
 #[cfg(feature = "metrics-facade")]
 pub mod facade;
@@ -42,10 +42,21 @@ mod sync;
 mod system;
 #[cfg(feature = "trace")]
 pub mod trace;
+mod worker;
+
+// Of these modules, the crate itself needs something without the feature too. It has its own name
+// for them: if `context` or `trace` were a private module then, the compiler would say that it is
+// private. As it is, it says which feature is missing.
+#[cfg(feature = "context")]
+use context as job_context;
+#[cfg(not(feature = "context"))]
+#[path = "no_context.rs"]
+mod job_context;
+#[cfg(feature = "trace")]
+use trace as tracer;
 #[cfg(not(feature = "trace"))]
 #[path = "no_trace.rs"]
-mod trace;
-mod worker;
+mod tracer;
 
 pub use api::{
     AbortOnDropHandle, BroadcastContext, CancelToken, CurrentPool, FnContext, JoinError,

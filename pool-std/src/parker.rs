@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use pool_core::{Parker, WokenBy};
 
-use crate::{clock, seeded::Turns, system, thread_pool::crowd::Crowd, trace::WakeNote};
+use crate::{clock, seeded::Turns, system, thread_pool::crowd::Crowd, tracer::WakeNote};
 
 mod condvar;
 mod custom;

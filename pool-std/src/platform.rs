@@ -29,7 +29,7 @@ use crate::{
     sleep::PoolSleep,
     sync::nap,
     thread_pool::parts::PoolParts,
-    trace::WorkerTracer,
+    tracer::WorkerTracer,
 };
 
 /// A pool of this platform.

@@ -74,6 +74,8 @@ impl<S> ThreadPoolBuilder<S> {
     /// Without this call, pools of a process in whose environment `POOL_STD_TRACE` is set keep
     /// 65,535 events per worker, or fewer if there are more than 64 workers.
     ///
+    /// With the feature `trace`.
+    ///
     /// # Errors
     /// [`build`](Self::build) returns
     /// [`BuildError::TooManyEvents`](crate::BuildError::TooManyEvents) if a worker is to keep
@@ -98,6 +100,8 @@ impl ThreadPool {
     /// it stops no worker.
     ///
     /// Without [`ThreadPoolBuilder::trace`], and without `POOL_STD_TRACE`, the trace has no pool.
+    ///
+    /// With the feature `trace`.
     ///
     /// # Examples
     /// See the [module](crate::trace).

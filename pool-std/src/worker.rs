@@ -11,7 +11,7 @@ use pool_core::{JobContext, Platform as _};
 
 use crate::{
     api::CurrentPool,
-    context::follow_half,
+    job_context::follow_half,
     platform::{Registry, Std, WorkerThread},
     thread_pool::{ThreadPool, current::in_worker},
 };

@@ -9,7 +9,7 @@ use pool_core::{ColdArg, JobContext};
 
 use crate::{
     api::current_pool::CurrentPool,
-    context::follow_half,
+    job_context::follow_half,
     platform::{Std, WorkerThread},
     thread_pool::current::in_global_pool,
 };

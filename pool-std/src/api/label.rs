@@ -1,6 +1,6 @@
 //! Names for parts of jobs.
 
-use crate::trace;
+use crate::tracer;
 
 /// Runs a closure as a part of a job that has a name, which the trace of the pool shows: the
 /// timeline has a slice of this name, inside that of the job.
@@ -28,5 +28,5 @@ use crate::trace;
 /// ```
 #[doc(alias = "span", alias = "zone", alias = "task_name")]
 pub fn labeled<R>(label: &'static &'static str, closure: impl FnOnce() -> R) -> R {
-    trace::labeled(label, closure)
+    tracer::labeled(label, closure)
 }

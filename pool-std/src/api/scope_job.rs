@@ -3,7 +3,7 @@
 use pool_core::{Job, JobHeader, JobRef, ScopeCore};
 
 use super::job_memory;
-use crate::context::Context;
+use crate::job_context::Context;
 use crate::platform::{Std, WorkerThread};
 
 /// A scope, which waits for its jobs.

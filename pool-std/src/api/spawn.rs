@@ -6,7 +6,7 @@ use pool_core::{Job, JobHeader, JobRef};
 
 use crate::{
     api::job_memory,
-    context::Context,
+    job_context::Context,
     platform::{Registry, WorkerThread},
     thread_pool::{
         current::{PoolGuard, with_job_reference},

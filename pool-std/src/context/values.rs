@@ -1,175 +1,146 @@
 //! Values that a program sets, and that jobs find.
 
-#[cfg(not(feature = "context"))]
-pub(super) use absent::Values;
-#[cfg(feature = "context")]
-pub(super) use present::Values;
-#[cfg(feature = "context")]
-pub use present::{get, with};
+use std::{any::Any, cell::Cell, sync::Arc};
 
-/// Without the feature: nothing.
-#[cfg(not(feature = "context"))]
-mod absent {
-    #[derive(Clone)]
-    pub(in crate::context) struct Values;
+thread_local! {
+    static CURRENT: Cell<Values> = const { Cell::new(Values(None)) };
+}
 
-    impl Values {
-        #[inline(always)]
-        pub(in crate::context) fn current() -> Self {
-            Self
-        }
+/// The values that are set on a thread, the innermost one first.
+#[derive(Clone)]
+pub(super) struct Values(Option<Arc<Link>>);
 
-        #[inline(always)]
-        pub(in crate::context) fn run<R>(self, closure: impl FnOnce() -> R) -> R {
-            closure()
+/// A value, and those that were set before.
+struct Link {
+    value: Arc<dyn Any + Send + Sync>,
+    outer: Values,
+}
+
+impl Drop for Link {
+    /// Not by recursion: jobs that spawn the next one may set a value each.
+    fn drop(&mut self) {
+        let mut next = self.outer.0.take();
+        while let Some(mut link) = next.and_then(Arc::into_inner) {
+            next = link.outer.0.take();
         }
     }
 }
 
-#[cfg(feature = "context")]
-mod present {
-    use std::{any::Any, cell::Cell, sync::Arc};
-
-    thread_local! {
-        static CURRENT: Cell<Values> = const { Cell::new(Values(None)) };
-    }
-
-    /// The values that are set on a thread, the innermost one first.
-    #[derive(Clone)]
-    pub(in crate::context) struct Values(Option<Arc<Link>>);
-
-    /// A value, and those that were set before.
-    struct Link {
-        value: Arc<dyn Any + Send + Sync>,
-        outer: Values,
-    }
-
-    impl Drop for Link {
-        /// Not by recursion: jobs that spawn the next one may set a value each.
-        fn drop(&mut self) {
-            let mut next = self.outer.0.take();
-            while let Some(mut link) = next.and_then(Arc::into_inner) {
-                next = link.outer.0.take();
-            }
-        }
-    }
-
-    impl Values {
-        /// Returns those of this thread. None while the thread ends.
-        #[inline]
-        pub(in crate::context) fn current() -> Self {
-            let look = |current: &Cell<Self>| {
-                let values = current.replace(Self(None));
-                let copy = values.clone();
-                // What is replaced is none, so that no code of the user runs here.
-                current.set(values);
-                copy
-            };
-            CURRENT.try_with(look).unwrap_or(Self(None))
-        }
-
-        /// Calls a closure on a thread with these values.
-        #[inline]
-        pub(in crate::context) fn run<R>(self, closure: impl FnOnce() -> R) -> R {
-            let _restore = Restore(Some(self.replace()));
-            closure()
-        }
-
-        /// Sets the values of this thread, and returns those before.
-        fn replace(self) -> Self {
-            let mut values = Some(self);
-            let before = CURRENT.try_with(|current| match values.take() {
-                Some(values) => current.replace(values),
-                None => unreachable!("it is called once"),
-            });
-            before.unwrap_or(Self(None))
-        }
-
-        /// Returns these values without one of a type.
-        fn without<T: Any>(self) -> Self {
-            let mut links = Vec::new();
-            let mut values = &self;
-            while let Some(link) = &values.0 {
-                if link.value.is::<T>() {
-                    let add = |outer, value: &Arc<_>| {
-                        let value = Arc::clone(value);
-                        Self(Some(Arc::new(Link { value, outer })))
-                    };
-                    return links.into_iter().rev().fold(link.outer.clone(), add);
-                }
-                links.push(&link.value);
-                values = &link.outer;
-            }
-            self
-        }
-
-        /// Returns the innermost value of a type.
-        fn find<T: Any + Send + Sync>(&self) -> Option<Arc<T>> {
-            let mut values = self;
-            while let Some(link) = &values.0 {
-                if let Ok(value) = link.value.clone().downcast() {
-                    return Some(value);
-                }
-                values = &link.outer;
-            }
-            None
-        }
-    }
-
-    /// Sets the values of a thread again, when a closure ends or unwinds.
-    struct Restore(Option<Values>);
-
-    impl Drop for Restore {
-        #[inline]
-        fn drop(&mut self) {
-            if let Some(values) = self.0.take() {
-                // The drop of the last reference to a value is code of the user. It finds the
-                // thread as it was before.
-                drop(values.replace());
-            }
-        }
-    }
-
-    /// Calls a closure with a value set: [`get`] finds it, in the closure and in the jobs that the
-    /// closure makes, whichever worker runs them. A value of the same type that was set before is
-    /// there again when the closure ends.
-    ///
-    /// # Panics
-    /// Continues the closure's panic.
-    ///
-    /// # Examples
-    /// ```
-    /// use pool_std::context;
-    ///
-    /// /// The number of the request that a job belongs to.
-    /// struct Request(u32);
-    ///
-    /// let log = |text: &str| match context::get::<Request>() {
-    ///     Some(request) => format!("request {}: {text}", request.0),
-    ///     None => text.to_owned(),
-    /// };
-    /// let (a, b) = context::with(Request(7), || pool_std::join(|| log("left"), || log("right")));
-    /// assert_eq!([a, b], ["request 7: left", "request 7: right"]);
-    /// assert_eq!(log("over"), "over");
-    /// ```
-    pub fn with<T: Any + Send + Sync, R>(value: T, closure: impl FnOnce() -> R) -> R {
-        let link = Link {
-            value: Arc::new(value),
-            // Jobs find the innermost one of a type alone.
-            outer: Values::current().without::<T>(),
+impl Values {
+    /// Returns those of this thread. None while the thread ends.
+    #[inline]
+    pub(super) fn current() -> Self {
+        let look = |current: &Cell<Self>| {
+            let values = current.replace(Self(None));
+            let copy = values.clone();
+            // What is replaced is none, so that no code of the user runs here.
+            current.set(values);
+            copy
         };
-        Values(Some(Arc::new(link))).run(closure)
+        CURRENT.try_with(look).unwrap_or(Self(None))
     }
 
-    /// Returns the value of a type that the current job was made with, or that was set in it.
-    ///
-    /// # Complexity
-    /// Linear in the number of values that are set.
-    ///
-    /// # Examples
-    /// See [`with`].
-    #[must_use]
-    pub fn get<T: Any + Send + Sync>() -> Option<Arc<T>> {
-        Values::current().find()
+    /// Calls a closure on a thread with these values.
+    #[inline]
+    pub(super) fn run<R>(self, closure: impl FnOnce() -> R) -> R {
+        let _restore = Restore(Some(self.replace()));
+        closure()
     }
+
+    /// Sets the values of this thread, and returns those before.
+    fn replace(self) -> Self {
+        let mut values = Some(self);
+        let before = CURRENT.try_with(|current| match values.take() {
+            Some(values) => current.replace(values),
+            None => unreachable!("it is called once"),
+        });
+        before.unwrap_or(Self(None))
+    }
+
+    /// Returns these values without one of a type.
+    fn without<T: Any>(self) -> Self {
+        let mut links = Vec::new();
+        let mut values = &self;
+        while let Some(link) = &values.0 {
+            if link.value.is::<T>() {
+                let add = |outer, value: &Arc<_>| {
+                    let value = Arc::clone(value);
+                    Self(Some(Arc::new(Link { value, outer })))
+                };
+                return links.into_iter().rev().fold(link.outer.clone(), add);
+            }
+            links.push(&link.value);
+            values = &link.outer;
+        }
+        self
+    }
+
+    /// Returns the innermost value of a type.
+    fn find<T: Any + Send + Sync>(&self) -> Option<Arc<T>> {
+        let mut values = self;
+        while let Some(link) = &values.0 {
+            if let Ok(value) = link.value.clone().downcast() {
+                return Some(value);
+            }
+            values = &link.outer;
+        }
+        None
+    }
+}
+
+/// Sets the values of a thread again, when a closure ends or unwinds.
+struct Restore(Option<Values>);
+
+impl Drop for Restore {
+    #[inline]
+    fn drop(&mut self) {
+        if let Some(values) = self.0.take() {
+            // The drop of the last reference to a value is code of the user. It finds the
+            // thread as it was before.
+            drop(values.replace());
+        }
+    }
+}
+
+/// Calls a closure with a value set: [`get`] finds it, in the closure and in the jobs that the
+/// closure makes, whichever worker runs them. A value of the same type that was set before is
+/// there again when the closure ends.
+///
+/// # Panics
+/// Continues the closure's panic.
+///
+/// # Examples
+/// ```
+/// use pool_std::context;
+///
+/// /// The number of the request that a job belongs to.
+/// struct Request(u32);
+///
+/// let log = |text: &str| match context::get::<Request>() {
+///     Some(request) => format!("request {}: {text}", request.0),
+///     None => text.to_owned(),
+/// };
+/// let (a, b) = context::with(Request(7), || pool_std::join(|| log("left"), || log("right")));
+/// assert_eq!([a, b], ["request 7: left", "request 7: right"]);
+/// assert_eq!(log("over"), "over");
+/// ```
+pub fn with<T: Any + Send + Sync, R>(value: T, closure: impl FnOnce() -> R) -> R {
+    let link = Link {
+        value: Arc::new(value),
+        // Jobs find the innermost one of a type alone.
+        outer: Values::current().without::<T>(),
+    };
+    Values(Some(Arc::new(link))).run(closure)
+}
+
+/// Returns the value of a type that the current job was made with, or that was set in it.
+///
+/// # Complexity
+/// Linear in the number of values that are set.
+///
+/// # Examples
+/// See [`with`].
+#[must_use]
+pub fn get<T: Any + Send + Sync>() -> Option<Arc<T>> {
+    Values::current().find()
 }

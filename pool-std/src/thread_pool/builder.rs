@@ -45,7 +45,7 @@ use crate::{
         processors,
         waits::Waits,
     },
-    trace::{PoolRings, WorkerTracer},
+    tracer::{PoolRings, WorkerTracer},
     worker::{
         adopted,
         thread::{DefaultSpawn, Role, ThreadBuilder, ThreadSpawn},

@@ -9,8 +9,8 @@ use super::{ThreadPool, lazy::LazyThreads, stack};
 use crate::{
     api::CurrentPool,
     blocking::handlers::is_in_handler,
-    context::run_call,
     fork,
+    job_context::run_call,
     platform::{Registry, Std, WorkerThread},
     worker::{current_worker_of, frames},
 };

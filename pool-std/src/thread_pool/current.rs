@@ -6,7 +6,7 @@ use pool_core::{Call, ColdArg};
 
 use crate::{
     api::CurrentPool,
-    context::run_call,
+    job_context::run_call,
     platform::{Registry, Std, WorkerThread, pool_of},
     thread_pool::{
         builder::MAX_THREADS,

@@ -11,7 +11,7 @@ use crate::api::{
     scope::{self, Scope, ScopeFifo},
     spawn,
 };
-use crate::context::follow_half;
+use crate::job_context::follow_half;
 
 impl ThreadPool {
     /// Runs two closures as [`join`](crate::join()) does, on this pool.

@@ -12,7 +12,7 @@ use crate::{
         handlers::Handlers, idle::Idle, lazy::LazyThreads, spares::Spares, threads::Threads,
         waits::Waits,
     },
-    trace::PoolRings,
+    tracer::PoolRings,
 };
 
 /// What a pool keeps beside its workers.

@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     api::{scope::Scope, scope_job::AnyScope},
-    context::Context,
+    job_context::Context,
     platform::{Registry, Std, WorkerThread},
 };
 

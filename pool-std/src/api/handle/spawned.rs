@@ -15,7 +15,7 @@ use super::{
 use crate::{
     api::isolate::Inherited,
     api::spawn::{PoolOfJob, current_worker_for_detached, post_or_inject},
-    context::Context,
+    job_context::Context,
     platform::{Registry, WorkerThread},
     thread_pool::{current::with_job_reference, discard::Discard, handlers::Handlers},
 };
