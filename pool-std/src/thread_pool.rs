@@ -184,8 +184,9 @@ impl ThreadPool {
     /// Linear in the number of workers that park or are revived. Takes a lock.
     ///
     /// # Errors
-    /// [`ActiveWorkersError`] if `count` is 0 or above the number of workers, or if a deadlock
-    /// handler, or an acquire or release handler, calls. Then nothing changes.
+    /// [`ActiveWorkersError`] if `count` is 0 or above the number of workers, if a deadlock
+    /// handler, or an acquire or release handler, calls, or in a child of the process that has
+    /// built the pool. Then nothing changes.
     ///
     /// # Examples
     /// ```

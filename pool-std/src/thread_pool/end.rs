@@ -18,6 +18,9 @@ use crate::{
 impl ThreadPool {
     /// Finishes what was spawned, and waits until the workers' threads have ended.
     ///
+    /// Takes the pool, so that nothing uses it afterwards. One that is shared, in an `Arc`, is
+    /// ended by [`shutdown_timeout`](Self::shutdown_timeout) with [`Duration::MAX`].
+    ///
     /// A thread that is a worker by
     /// [`use_current_thread`](crate::ThreadPoolBuilder::use_current_thread) runs jobs meanwhile,
     /// and so does a worker of another pool.
@@ -26,7 +29,8 @@ impl ThreadPool {
     /// [`ShutdownError::FromWorker`] on one of the pool's own threads, also in the closure of
     /// [`block_in_place`](crate::block_in_place()), and on an adopted thread within a job or a
     /// scope of the pool, because the thread would wait for itself. The pool still ends when
-    /// its work is done.
+    /// its work is done. [`ShutdownError::Forked`] in a child of the process that has built the
+    /// pool: none of the pool's threads is there.
     ///
     /// # Examples
     /// ```
@@ -78,6 +82,7 @@ impl ThreadPool {
     /// - [`ShutdownError::FromWorker`] as in [`shutdown`](Self::shutdown), and in the body of an
     ///   [`in_place_scope`](Self::in_place_scope) of the pool, or in a job that runs while this
     ///   thread waits for one.
+    /// - [`ShutdownError::Forked`] as in [`shutdown`](Self::shutdown).
     ///
     /// # Examples
     /// ```
@@ -131,8 +136,8 @@ impl ThreadPool {
     /// So a job that has begun must not wait for one that may be discarded, but by its handle.
     ///
     /// # Errors
-    /// As [`shutdown_timeout`](Self::shutdown_timeout). The pool then discards its jobs and ends
-    /// all the same. A later call returns how many were discarded.
+    /// As [`shutdown_timeout`](Self::shutdown_timeout). Unless the process is a child, the pool
+    /// then discards its jobs and ends all the same. A later call returns how many were discarded.
     ///
     /// # Examples
     /// ```
@@ -202,7 +207,8 @@ impl ThreadPool {
     /// [`call`](Self::call) or [`block_in_place`](crate::block_in_place()), on an adopted thread
     /// within a job or a scope of the pool, and in the body of an
     /// [`in_place_scope`](Self::in_place_scope) of the pool, or in a job that runs while this
-    /// thread waits for one: the thread would wait for itself.
+    /// thread waits for one: the thread would wait for itself. [`WaitIdleError::Forked`] in a child
+    /// of the process that has built the pool: none of the pool's threads is there.
     ///
     /// # Examples
     /// ```

@@ -18,7 +18,8 @@ use crate::{
 /// Names a pool, and does not keep it running. Two handles are equal if they name the same pool.
 ///
 /// For crates that build their own kinds of pools on this one: state of each worker, the marks of
-/// blocked workers, and scopes that a pool must not outlive.
+/// blocked workers, and scopes that a pool must not outlive. It spawns no jobs: threads that do
+/// share the [`ThreadPool`](crate::ThreadPool), in an `Arc`.
 ///
 /// # Examples
 /// ```
@@ -145,7 +146,7 @@ impl PoolHandle {
     /// none, so that this returns at once.
     ///
     /// # Errors
-    /// [`ShutdownError::FromWorker`] as there.
+    /// [`ShutdownError::FromWorker`] and [`ShutdownError::Forked`] as there.
     pub fn wait_until_stopped(&self) -> Result<(), ShutdownError> {
         if !fork::is_here(&self.registry) {
             return Err(ShutdownError::Forked);
