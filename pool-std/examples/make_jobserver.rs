@@ -130,8 +130,17 @@ pub(crate) mod example {
             });
             let receiver = Arc::downgrade(&tokens);
             let helper = client.clone().into_helper_thread(move |token| {
-                if let (Some(tokens), Ok(token)) = (receiver.upgrade(), token) {
-                    tokens.receive(token);
+                let Some(tokens) = receiver.upgrade() else {
+                    return;
+                };
+                match token {
+                    Ok(token) => tokens.receive(token),
+                    // Make has ended, or this is not its pipe. No token will come, and a handler
+                    // that waits for one has no way to return an error.
+                    Err(error) => {
+                        eprintln!("make_jobserver: no token from the jobserver: {error}");
+                        std::process::exit(1);
+                    }
                 }
             })?;
             *tokens.helper.lock().unwrap_or_else(PoisonError::into_inner) = Some(helper);

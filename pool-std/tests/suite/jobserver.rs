@@ -90,3 +90,27 @@ fn two_tokens_are_enough_for_four_workers() {
 fn several_programs_share_the_tokens() {
     under_make("several_programs_share_the_tokens", 3, 3);
 }
+
+/// Reproduces a bug: an error of the pipe was ignored, so that the workers waited without end.
+#[test]
+fn a_broken_jobserver_ends_the_program() {
+    const NAME: &str = "a_broken_jobserver_ends_the_program";
+    if env::var(CHILD).is_ok() {
+        return under_make(NAME, 4, 1);
+    }
+    // Its end comes at once, as that of a pipe whose writers have ended.
+    let script = "exec 3</dev/null 4>/dev/null; exec $RUNNER \"$0\" \"$@\"";
+    let test = format!("jobserver::{NAME}");
+    let program = Command::new("sh")
+        .args(["-c", script])
+        .arg(env::current_exe().unwrap())
+        .args([&test, "--exact", "--nocapture", "--test-threads=1"])
+        .env("RUNNER", env::var(RUNNER).unwrap_or_default())
+        .env("MAKEFLAGS", "-j4 --jobserver-auth=3,4")
+        .env(CHILD, "shared")
+        .output()
+        .unwrap();
+    let errors = String::from_utf8_lossy(&program.stderr);
+    assert_eq!(program.status.code(), Some(1), "{errors}");
+    assert!(errors.contains("no token from the jobserver"), "{errors}");
+}
