@@ -4,11 +4,11 @@
 //! A client sends the length of a text in bytes, as a `u32` in big endian, and the text. It gets
 //! the number of words as a `u64`, and may then send the next text. A client that sends something
 //! else is disconnected, and so is one that sends more, or closes its sending side, before it has
-//! its answer.
+//! its answer. So is one that is silent for too long: otherwise such clients would keep others out.
 
 pub mod words;
 
-use std::{io, sync::Arc};
+use std::{io, sync::Arc, time::Duration};
 
 use pool_std::{JoinError, ThreadPool};
 use tokio::{
@@ -16,10 +16,14 @@ use tokio::{
     net::{TcpListener, TcpStream},
     sync::Semaphore,
     task::JoinSet,
+    time::timeout,
 };
 
 /// The length of a text at most, in bytes.
 pub const MAX_LENGTH: u32 = 64 << 20;
+
+/// For how long a client may be silent when the server waits for it, by default.
+pub const MAX_SILENCE: Duration = Duration::from_secs(60);
 
 /// A server, which many tasks share.
 #[derive(Debug)]
@@ -27,6 +31,7 @@ pub struct Server {
     pool: ThreadPool,
     /// One permit for each job that may be queued or running.
     permits: Arc<Semaphore>,
+    max_silence: Duration,
 }
 
 impl Server {
@@ -34,10 +39,17 @@ impl Server {
     /// least one, and no more than a semaphore has permits.
     #[must_use]
     pub fn new(pool: ThreadPool, max_jobs: usize) -> Arc<Self> {
+        Self::with_max_silence(pool, max_jobs, MAX_SILENCE)
+    }
+
+    /// Creates a server as [`new`](Self::new) does, with a time for which clients may be silent.
+    #[must_use]
+    pub fn with_max_silence(pool: ThreadPool, max_jobs: usize, max_silence: Duration) -> Arc<Self> {
         let permits = max_jobs.clamp(1, Semaphore::MAX_PERMITS);
         Arc::new(Self {
             pool,
             permits: Arc::new(Semaphore::new(permits)),
+            max_silence,
         })
     }
 
@@ -72,13 +84,7 @@ impl Server {
     /// Answers one client until it leaves.
     async fn serve_client(&self, mut connection: TcpStream) -> io::Result<()> {
         loop {
-            let length = connection.read_u32().await?;
-            if length > MAX_LENGTH {
-                return Err(io::Error::other("the text is too long"));
-            }
-            let mut text = vec![0; length as usize];
-            connection.read_exact(&mut text).await?;
-            let text = String::from_utf8(text).map_err(io::Error::other)?;
+            let text = self.read_text(&mut connection).await?;
             let mut next = [0];
             let count = tokio::select! {
                 count = self.count(text) => count.map_err(io::Error::other)?,
@@ -86,8 +92,26 @@ impl Server {
                 // future above.
                 _ = connection.peek(&mut next) => return Ok(()),
             };
-            connection.write_u64(count).await?;
+            timeout(self.max_silence, connection.write_u64(count)).await??;
         }
+    }
+
+    /// Reads a text. A client may take any time for a long one, but must not pause for too long.
+    async fn read_text(&self, connection: &mut TcpStream) -> io::Result<String> {
+        let length = timeout(self.max_silence, connection.read_u32()).await??;
+        if length > MAX_LENGTH {
+            return Err(io::Error::other("the text is too long"));
+        }
+        let mut text = vec![0; length as usize];
+        let mut received = 0;
+        while received < text.len() {
+            let read = connection.read(&mut text[received..]);
+            match timeout(self.max_silence, read).await?? {
+                0 => return Err(io::ErrorKind::UnexpectedEof.into()),
+                more => received += more,
+            }
+        }
+        String::from_utf8(text).map_err(io::Error::other)
     }
 
     /// Counts the words of a text on the pool.

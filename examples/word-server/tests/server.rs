@@ -175,6 +175,25 @@ fn the_job_of_a_client_that_leaves_is_aborted() {
     }
 }
 
+/// Silent clients are disconnected: before a text, and in the middle of one.
+#[test]
+fn a_silent_client_is_disconnected() {
+    for runtime in runtimes() {
+        runtime.block_on(async {
+            let limit = Duration::from_millis(10);
+            let address = start(Server::with_max_silence(pool(1), 1, limit)).await;
+            for begins in [false, true] {
+                let mut silent = TcpStream::connect(address).await.unwrap();
+                if begins {
+                    silent.write_u32(2).await.unwrap();
+                    silent.write_all(b"x").await.unwrap();
+                }
+                assert!(silent.read_u64().await.is_err());
+            }
+        });
+    }
+}
+
 /// The other direction: jobs of the pool use the runtime, which waits and wakes them.
 #[test]
 fn jobs_of_the_pool_await_the_runtime() {
