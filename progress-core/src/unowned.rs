@@ -273,6 +273,9 @@ impl<D: Domain> Progress<D> {
     /// If another thread runs operations, or this one does further up the stack, that thread runs
     /// these too. It also runs what they schedule, if nothing delays it: an operation that
     /// schedules itself again each time may keep it here for good.
+    ///
+    /// # Panics
+    /// Panics if an operation does. The others stay due, and the next call runs them.
     pub fn run_reached(&self) -> usize {
         let mut count = 0;
         while self.unowned.has_due() {
