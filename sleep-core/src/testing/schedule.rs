@@ -10,7 +10,8 @@ use std::{
         Arc, Condvar, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicUsize, Ordering::Relaxed},
     },
-    thread, thread_local,
+    thread::{self, JoinHandle},
+    thread_local,
     time::Duration,
     vec::Vec,
 };
@@ -20,7 +21,7 @@ use super::memory::Memory;
 mod state;
 
 pub(crate) use state::Switch;
-use state::{Choice, State, Status};
+use state::{Begin, Choice, State, Status};
 
 /// So many points without a yield count as one: the actor probably waits in a loop.
 const POINTS_IN_A_ROW: u32 = 300;
@@ -40,6 +41,8 @@ pub(crate) struct Execution {
     /// One for each actor, which waits for its turn, and the last one for the thread that
     /// explores.
     turns: Vec<Condvar>,
+    /// Those of the actors that have had a turn.
+    threads: Mutex<Vec<JoinHandle<()>>>,
 }
 
 impl Execution {
@@ -47,9 +50,43 @@ impl Execution {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Wakes all threads of the execution, which has failed or ended.
+    /// Wakes all threads of the execution, which has failed.
     fn wake_all(&self) {
         self.turns.iter().for_each(Condvar::notify_all);
+    }
+
+    /// Lets the current actor run, whose thread begins with its first turn, or the thread that
+    /// explores if all actors have ended. It needs the lock at once, so this gives the lock back
+    /// before.
+    fn hand_over(&self, mut state: MutexGuard<'_, State>) {
+        let next = if state.is_over() {
+            state.actors.len()
+        } else {
+            state.current
+        };
+        let begin = state.begins.get_mut(next).and_then(Option::take);
+        drop(state);
+        match begin {
+            Some(Begin(begin)) => {
+                let thread = thread::spawn(begin);
+                let mut threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
+                threads.push(thread);
+            }
+            None => self.turns[next].notify_one(),
+        }
+    }
+
+    /// Waits until the threads of all actors have ended.
+    fn join(&self) {
+        // An actor has noted the thread that it begins when its own thread ends.
+        while let Some(thread) = self.pop_thread() {
+            thread.join().expect("an actor catches its panics");
+        }
+    }
+
+    fn pop_thread(&self) -> Option<JoinHandle<()>> {
+        let mut threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
+        threads.pop()
     }
 
     /// Waits on the condition variable of that number until the execution has failed, or the
@@ -215,22 +252,26 @@ impl Actor {
                     }
                     state.current = next;
                 }
-                None if state.actors.iter().all(|&it| it == Status::Ended) => {}
+                None if state.is_over() => {}
                 None => {
                     let message = state.describe_deadlock();
                     state.fail(&message);
                 }
             }
         }
-        if state.failure.is_some() || switch == Switch::End {
+        if state.failure.is_some() {
+            drop(state);
             self.execution.wake_all();
-        } else if state.current != me {
-            self.execution.turns[state.current].notify_one();
+        } else if state.is_over() || state.current != me {
+            self.execution.hand_over(state);
+        } else {
+            return;
         }
         if switch == Switch::End {
             return;
         }
-        state = self.execution.wait(me, state, |state| state.current == me);
+        let state = self.execution.lock();
+        let state = self.execution.wait(me, state, |state| state.current == me);
         let is_over = state.failure.is_some();
         drop(state);
         // A thread that unwinds already runs to its end.
@@ -279,33 +320,28 @@ pub(super) fn explore<T: Send + Sync + 'static>(
                 spurious_left: bounds.spurious,
                 points: 0,
                 points_in_a_row: 0,
+                begins: Vec::new(),
                 trace: Vec::new(),
                 failure: None,
                 is_stuck: false,
             }),
             turns: (0..=actors.len()).map(|_| Condvar::new()).collect(),
+            threads: Mutex::new(Vec::new()),
         });
-        let mut state = execution.lock();
-        state.current = state.decide(actors.len());
-        drop(state);
         let shared = Arc::new(make());
-        let mut threads: Vec<_> = actors
-            .iter()
-            .enumerate()
-            .map(|(me, (_, script))| {
-                let execution = execution.clone();
-                let (actor, shared, script) =
-                    (Actor { execution, me }, shared.clone(), script.clone());
-                thread::spawn(move || play(&actor, &*shared, &script))
-            })
-            .collect();
-        let is_over = |state: &State| state.actors.iter().all(|&it| it == Status::Ended);
-        let mut state = execution.wait(actors.len(), execution.lock(), is_over);
+        let mut state = execution.lock();
+        let begin = |(me, (_, script)): (usize, &(_, Script<T>))| {
+            let execution = execution.clone();
+            let (actor, shared, script) = (Actor { execution, me }, shared.clone(), script.clone());
+            Some(Begin(Box::new(move || play(&actor, &*shared, &script))))
+        };
+        state.begins = actors.iter().enumerate().map(begin).collect();
+        state.current = state.decide(actors.len());
+        execution.hand_over(state);
+        let mut state = execution.wait(actors.len(), execution.lock(), State::is_over);
         if state.failure.is_none() {
             drop(state);
-            for thread in std::mem::take(&mut threads) {
-                thread.join().expect("an actor catches its panics");
-            }
+            execution.join();
             let result = check(&shared);
             state = execution.lock();
             if let Err(message) = result {
@@ -313,11 +349,13 @@ pub(super) fn explore<T: Send + Sync + 'static>(
             }
         }
         if let Some(failure) = state.failure.clone() {
+            // Those that have had no turn hold the execution that holds them.
+            state.begins.clear();
             let is_stuck = state.is_stuck;
             drop(state);
             // A thread that is stuck is left alone.
-            for thread in threads.into_iter().filter(|_| !is_stuck) {
-                thread.join().expect("an actor catches its panics");
+            if !is_stuck {
+                execution.join();
             }
             panic!("{title}: {failure}");
         }
@@ -344,15 +382,6 @@ fn advance(choices: &mut Vec<Choice>) -> bool {
 
 /// Plays an actor from its first turn to its end.
 fn play<T>(actor: &Actor, shared: &T, script: &Script<T>) {
-    let state = actor.execution.lock();
-    let state = actor
-        .execution
-        .wait(actor.me, state, |state| state.current == actor.me);
-    let has_failed = state.failure.is_some();
-    drop(state);
-    if has_failed {
-        return;
-    }
     CURRENT.set(Some(actor.clone()));
     let result = catch_unwind(AssertUnwindSafe(|| script(shared)));
     CURRENT.set(None);

@@ -1,6 +1,6 @@
 //! Where an execution stands, and which actor runs next.
 
-use std::{format, string::String, vec::Vec};
+use std::{boxed::Box, fmt, format, string::String, vec::Vec};
 
 use super::super::memory::Memory;
 
@@ -34,6 +34,15 @@ pub(super) struct Choice {
     pub(super) options: usize,
 }
 
+/// What the thread of an actor does.
+pub(super) struct Begin(pub(super) Box<dyn FnOnce() + Send>);
+
+impl fmt::Debug for Begin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Begin")
+    }
+}
+
 /// How many steps a failure shows at most, from its begin and from its end.
 const FIRST_STEPS: usize = 400;
 const LAST_STEPS: usize = 20;
@@ -44,6 +53,8 @@ pub(super) struct State {
     /// The actor that runs. The others wait.
     pub(super) current: usize,
     pub(super) actors: Vec<Status>,
+    /// What the actors do that have had no turn yet.
+    pub(super) begins: Vec<Option<Begin>>,
     pub(super) memory: Memory,
     pub(super) choices: Vec<Choice>,
     /// How many choices have been made.
@@ -77,6 +88,11 @@ impl State {
             "the program does not do the same when it is run again, so its schedules cannot be explored"
         );
         choice.chosen
+    }
+
+    /// Whether all actors have ended.
+    pub(super) fn is_over(&self) -> bool {
+        self.actors.iter().all(|&it| it == Status::Ended)
     }
 
     /// Returns the actor that runs next. `None` if no actor can go on.
