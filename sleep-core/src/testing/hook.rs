@@ -15,6 +15,11 @@ pub(crate) fn after_fence() {
     });
 }
 
+/// Makes the others' writes visible to the actor, which has acquired a notification.
+pub(crate) fn has_received() {
+    Actor::with_current(|actor| actor.memory(|memory, me| memory.refresh(me)));
+}
+
 /// Lets the check run another actor, because this one only waits.
 pub(crate) fn in_spin_loop() {
     Actor::with_current(|actor| actor.reach(Switch::Yield, "relaxes"));

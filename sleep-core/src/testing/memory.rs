@@ -16,9 +16,9 @@ const MOST_THAT_MATTER: u32 = 8;
 /// Queues, as counts of jobs, and what each actor sees of them.
 ///
 /// What an actor queues stays in a buffer of its own until it executes a fence or unparks a worker.
-/// What an actor sees in a last look is what was visible at its last fence or its last search,
-/// whichever came later. Both are what a processor may do without a fence, and here it is what
-/// always happens.
+/// What an actor sees in a last look, or when it looks for more work, is what was visible at its
+/// last fence or its last search, whichever came later. Both are what a processor may do without a
+/// fence, and here it is what always happens.
 #[derive(Debug)]
 pub(super) struct Memory {
     jobs: [usize; QUEUES],
@@ -67,11 +67,6 @@ impl Memory {
     /// Whether one of these queues holds a job, as the actor saw them last.
     pub(super) fn is_seen(&self, me: usize, queues: &[usize]) -> bool {
         queues.iter().any(|&queue| self.views[me][queue] > 0)
-    }
-
-    /// Whether one of these queues holds a job.
-    pub(super) fn is_there(&self, queues: &[usize]) -> bool {
-        queues.iter().any(|&queue| self.jobs[queue] > 0)
     }
 
     /// Whether the searches of late have been so fruitless that the searchers only wait.

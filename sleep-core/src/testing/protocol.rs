@@ -49,6 +49,10 @@ struct Pool<S> {
     taken: ScheduledParker,
     /// For the job that waits for another one.
     partner: ScheduledParker,
+    /// Whether an interrupt handler of a worker is to post a job.
+    interrupts: AtomicBool,
+    /// What a guest waits for that sleeps.
+    visit: StopLatch,
 }
 
 /// What the jobs of a scenario do.
@@ -138,6 +142,8 @@ impl<S: SleepProtocol<Parker = ScheduledParker>> Pool<S> {
             has_taken: AtomicBool::new(false),
             taken: ScheduledParker::new(),
             partner: ScheduledParker::new(),
+            interrupts: AtomicBool::new(false),
+            visit: StopLatch::new(),
         }
     }
 
@@ -157,7 +163,7 @@ impl<S: SleepProtocol<Parker = ScheduledParker>> Pool<S> {
     fn work_until(&self, index: usize, latch: &StopLatch, purpose: Purpose) {
         let me = self.worker(index);
         let more_work = || {
-            let has_more = actor(|actor| actor.memory(|memory, _| memory.is_there(&[SHARED])));
+            let has_more = actor(|actor| actor.memory(|memory, me| memory.is_seen(me, &[SHARED])));
             point("has looked for more work");
             has_more
         };
@@ -194,10 +200,22 @@ impl<S: SleepProtocol<Parker = ScheduledParker>> Pool<S> {
         } else {
             "sees no job in its last look"
         });
+        self.interrupt();
         sees
     }
 
+    /// Posts a job if an interrupt handler is still to do so.
+    fn interrupt(&self) {
+        if self.interrupts.swap(false, SeqCst) {
+            note("is interrupted by a handler that posts a job");
+            self.inject(1);
+        }
+    }
+
     fn run_job(&self, worker: usize) {
+        if self.sleep.wake_worker(self.worker(worker)) {
+            fail("`wake_worker` says that it has woken a worker that runs a job");
+        }
         if self.jobs != Jobs::Short {
             // Liveness: the job that begins second gives the token, or sets the latch.
             if self.begun.fetch_add(1, SeqCst).is_multiple_of(2) {
@@ -296,6 +314,16 @@ impl<S: SleepProtocol<Parker = ScheduledParker>> Pool<S> {
         self.rest();
     }
 
+    /// Announces no jobs to a pool at rest.
+    fn announce_nothing(&self) {
+        let parked = actor(Actor::num_parked);
+        self.sleep.announce(NewJobs::injected(0, true));
+        self.sleep.announce_for([]);
+        if actor(Actor::num_parked) != parked {
+            fail("a worker is woken although no jobs are announced");
+        }
+    }
+
     fn stop(&self) {
         StopLatch::set_all(&self.stop, &self.sleep);
     }
@@ -333,15 +361,18 @@ impl<S: AwakeSet<Parker = ScheduledParker>> Pool<S> {
 ///   leaves the rest to one that sleeps (promises 1 to 3);
 /// - a fence that is missing, or comes too late, if the protocol executes its fences by
 ///   [`full_fence`]. To this end, the check's queues show each write and read as late as a
-///   processor may without a fence (promise 1);
-/// - a call that waits for a worker, or panics (promise 4; not one that allocates);
+///   processor may without a fence, also to `more_work` (promises 1 and 2);
+/// - a call that waits for a worker, as in an interrupt handler of that worker, or panics (promise
+///   4; not one that allocates);
+/// - a worker that is woken although no jobs are announced;
 /// - a park that returns without a token, and is taken for a wake-up;
 /// - workers that are counted wrongly: `num_inactive`, `num_sleeping` and `all_are_awake`;
-/// - a wrong answer of `wake_worker`, to a thread that wakes a worker of a pool at rest.
+/// - a wrong answer of `wake_worker`, for a worker of a pool at rest and for one that runs a job.
 ///
-/// It does not reorder the protocol's own atomics. For that, write a model with loom. Protocols
-/// that lend seats pass [`check_lending`] too, and those that leave sleepers out
-/// [`check_awake_set`].
+/// It does not reorder the protocol's own atomics. For that, write a model with loom. Nor does it
+/// see what they acquire: a protocol whose worker learns of a job by an acquire executes a fence
+/// all the same before it calls `more_work`. Protocols that lend seats pass [`check_lending`] too, and
+/// those that leave sleepers out [`check_awake_set`].
 ///
 /// # Examples
 /// ```
@@ -368,7 +399,8 @@ where
 /// comes to a worker that may sleep, while a job is posted and the worker is stopped.
 ///
 /// It also finds a seat that is lent twice, or by a worker that is not in `no_work_found` or leaves
-/// it; a borrowed worker that counts as inactive; and a wrong answer of `give_back`.
+/// it; a guest that sleeps and is not woken; a sleeper that is offered twice; a borrowed worker
+/// that counts as inactive; and a wrong answer of `give_back`.
 ///
 /// # Panics
 /// If it finds a mistake, with the schedule that shows it.

@@ -7,6 +7,7 @@ use crossbeam_utils::CachePadded;
 
 use super::channel::HintChannel;
 use crate::{
+    hook,
     policy::{History, WakeTime},
     primitive::{AtomicU8, Ordering},
     protocol::mark::SearchMark,
@@ -199,6 +200,7 @@ impl<C> HintSlot<C> {
         // Ordering: Acquire pairs with `claim`, as in `is_asleep`.
         let notified = self.line.state.load(Ordering::Acquire) == NOTIFIED;
         if notified {
+            hook::has_received();
             self.end_notification();
         }
         notified

@@ -3,7 +3,7 @@
 use std::{format, sync::atomic::Ordering::SeqCst};
 
 use super::{Pool, fail, point};
-use crate::{LendSeats, WorkerIndex, testing::ScheduledParker};
+use crate::{LendSeats, Purpose, WorkerIndex, testing::ScheduledParker};
 
 impl<S: LendSeats<Parker = ScheduledParker>> Pool<S> {
     /// Plays a guest, which borrows the worker if it sleeps, gives it back, and waits for the job
@@ -14,6 +14,21 @@ impl<S: LendSeats<Parker = ScheduledParker>> Pool<S> {
             self.give_back(worker, || {
                 self.has_work(worker.get()) || self.stop[worker.get()].probe()
             });
+        }
+        self.finished.fetch_add(1, SeqCst);
+        self.done.notify();
+    }
+
+    /// Plays a guest that sleeps in the place of the worker until its own latch is set.
+    pub(super) fn stay(&self) {
+        if let Some(worker) = self.borrow() {
+            let mut idle = self.sleep.start_looking(worker, Purpose::Wait);
+            while !self.visit.probe() {
+                let latch = self.visit.latch();
+                self.sleep.no_work_found(&mut idle, latch, || false);
+            }
+            self.sleep.work_found(idle, || false);
+            self.give_back(worker, || self.stop[worker.get()].probe());
         }
         self.finished.fetch_add(1, SeqCst);
         self.done.notify();
@@ -37,8 +52,15 @@ impl<S: LendSeats<Parker = ScheduledParker>> Pool<S> {
     /// and then with one.
     pub(super) fn visit_at_rest(&self) {
         self.rest();
-        if self.sleep.borrow_sleeper(|_| false).is_some() {
+        let mut offers = 0;
+        let refuse = |_| {
+            offers += 1;
+            false
+        };
+        if self.sleep.borrow_sleeper(refuse).is_some() {
             fail("`borrow_sleeper` returns a worker that is not eligible");
+        } else if offers > 1 {
+            fail("`borrow_sleeper` offers a worker twice");
         }
         for has_work in [false, true] {
             let Some(worker) = self.borrow() else { return };

@@ -1,6 +1,11 @@
 //! The programs that the check of a protocol runs.
 
-use std::{format, string::String, sync::Arc, vec::Vec};
+use std::{
+    format,
+    string::String,
+    sync::{Arc, atomic::Ordering::SeqCst},
+    vec::Vec,
+};
 
 use super::{
     super::{
@@ -120,9 +125,17 @@ where
         ),
         one("a job for a pool at rest", |pool| {
             pool.rest();
+            pool.announce_nothing();
             pool.inject(1);
             pool.wait_for(1);
             pool.rest();
+        }),
+        one("a job of an interrupt handler", |pool| {
+            pool.interrupts.store(true, SeqCst);
+            pool.rest();
+            // A worker that never sleeps takes no last look, in which it could be interrupted.
+            pool.interrupt();
+            pool.wait_for(1);
         }),
         one("a worker that is woken without a job", Pool::wake_at_rest),
         two("a stop of two workers", |_| ()),
@@ -213,6 +226,13 @@ where
             full_fence();
             pool.sleep.wake_worker(pool.worker(0));
         }),
+        Scenario {
+            guest: Some(Pool::stay),
+            ..Scenario::of_one_worker("a guest that sleeps", |pool| {
+                pool.visit.set(&pool.sleep, pool.worker(0));
+                pool.wait_for(1);
+            })
+        },
         Scenario::of_one_worker("a guest of a pool at rest", Pool::visit_at_rest),
     ]
 }

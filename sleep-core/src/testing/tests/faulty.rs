@@ -24,16 +24,24 @@ enum Fault {
     TrustsThePark,
     NoCascade,
     LooksForMoreBeforeItLeaves,
+    NoFenceOnLeaving,
+    WakesForNoJobs,
+    LocksWhileItLooks,
     WakesAnyWorkerForOne,
+    NoFenceForOne,
+    WakesTheFirstAlone,
     NoEndOfTheSearch,
     WakerDoesNotCount,
     SaysThatAllAreAwake,
     SaysThatItWakesNone,
+    SaysThatItWakesAll,
     NoLookOnReturn,
     NoFenceOnReturn,
     ReturnsWhileLent,
     LendsTheIneligible,
     LendsTwice,
+    OffersASleeperTwice,
+    ParksAGuestAsTheWorker,
     CountsTheBorrowed,
     SaysThatNoneWasWoken,
     LeavesOutAllOthers,
@@ -51,6 +59,8 @@ struct Small {
     asleep: Vec<AtomicBool>,
     /// Whether a guest has the worker's seat.
     lent: Vec<AtomicBool>,
+    /// Whether a thread wakes the worker, or the worker looks for the last time.
+    locked: Vec<AtomicBool>,
     sleeping: AtomicUsize,
     inactive: AtomicUsize,
 }
@@ -62,6 +72,7 @@ impl Small {
             parkers: (0..workers).map(|_| ScheduledParker::new()).collect(),
             asleep: (0..workers).map(|_| AtomicBool::new(false)).collect(),
             lent: (0..workers).map(|_| AtomicBool::new(false)).collect(),
+            locked: (0..workers).map(|_| AtomicBool::new(false)).collect(),
             sleeping: AtomicUsize::new(0),
             inactive: AtomicUsize::new(0),
         }
@@ -86,15 +97,30 @@ impl Small {
         claimed
     }
 
+    fn lock(&self, worker: usize) {
+        while self.has(Fault::LocksWhileItLooks) && self.locked[worker].swap(true, SeqCst) {
+            self.parkers[worker].relax();
+        }
+    }
+
+    fn unlock(&self, worker: usize) {
+        self.locked[worker].store(false, SeqCst);
+    }
+
     fn wake(&self, worker: usize) -> bool {
+        self.lock(worker);
         let claimed = if self.has(Fault::WakerDoesNotCount) {
             self.asleep[worker].swap(false, SeqCst)
         } else {
             self.claim(worker)
         };
-        if claimed {
-            self.parkers[worker].unpark();
+        let parker = &self.parkers[worker];
+        if claimed && self.lent[worker].load(SeqCst) {
+            parker.unpark_guest();
+        } else if claimed {
+            parker.unpark();
         }
+        self.unlock(worker);
         claimed
     }
 
@@ -107,7 +133,10 @@ impl Small {
     }
 
     /// Wakes sleepers for the jobs that no idle worker will take.
-    fn wake_for_jobs(&self, count: usize) {
+    fn wake_for_jobs(&self, mut count: usize) {
+        if self.has(Fault::WakesForNoJobs) {
+            count = count.max(1);
+        }
         let (inactive, sleeping) = (self.num_inactive(), self.num_sleeping());
         self.wake_some(count.saturating_sub(inactive.saturating_sub(sleeping)));
     }
@@ -138,6 +167,7 @@ impl SleepProtocol for Small {
         has_work: impl FnOnce() -> bool,
     ) {
         let (me, purpose) = (idle.0.get(), idle.1);
+        let is_guest = self.lent[me].load(SeqCst);
         let uses_latch = !self.has(Fault::NoLookAtTheLatch)
             && (purpose == Purpose::Job || !self.has(Fault::NoLookAtTheLatchOfAJob));
         if uses_latch && !latch.get_sleepy() {
@@ -151,19 +181,25 @@ impl SleepProtocol for Small {
         let mut has_work = Some(has_work);
         let mut look = |now: bool| now && has_work.take().is_some_and(|has_work| has_work());
         let saw_work = look(looks_first);
+        self.lock(me);
         self.sleeping.fetch_add(1, SeqCst);
         self.asleep[me].store(true, SeqCst);
         let is_set = uses_latch && !latch_first && !latch.fall_asleep();
         self.fence_unless(Fault::NoFenceOfSleeper);
         let stays = is_set || saw_work || look(!looks_first && !self.has(Fault::NoLastLook));
+        self.unlock(me);
         if !stays || !self.claim(me) {
             if self.has(Fault::TrustsThePark) {
                 self.parkers[me].park();
             } else {
-                let waits_for_guest = !self.has(Fault::ReturnsWhileLent);
+                let waits_for_guest = !is_guest && !self.has(Fault::ReturnsWhileLent);
                 while self.asleep[me].load(SeqCst) || waits_for_guest && self.lent[me].load(SeqCst)
                 {
-                    self.parkers[me].park();
+                    if is_guest && !self.has(Fault::ParksAGuestAsTheWorker) {
+                        self.parkers[me].park_guest();
+                    } else {
+                        self.parkers[me].park();
+                    }
                 }
             }
         }
@@ -176,7 +212,7 @@ impl SleepProtocol for Small {
         if ends && !looks_first {
             self.inactive.fetch_sub(1, SeqCst);
         }
-        full_fence();
+        self.fence_unless(Fault::NoFenceOnLeaving);
         let wakes = !self.has(Fault::NoCascade) && self.num_sleeping() > 0 && more_work();
         if looks_first {
             self.inactive.fetch_sub(1, SeqCst);
@@ -202,8 +238,13 @@ impl SleepProtocol for Small {
     }
 
     fn announce_for(&self, workers: impl IntoIterator<Item = WorkerIndex>) {
-        full_fence();
-        for worker in workers {
+        self.fence_unless(Fault::NoFenceForOne);
+        let most = if self.has(Fault::WakesTheFirstAlone) {
+            1
+        } else {
+            usize::MAX
+        };
+        for worker in workers.into_iter().take(most) {
             if self.has(Fault::WakesAnyWorkerForOne) {
                 self.wake_some(1);
             } else {
@@ -213,7 +254,8 @@ impl SleepProtocol for Small {
     }
 
     fn wake_worker(&self, worker: WorkerIndex) -> bool {
-        self.wake(worker.get()) && !self.has(Fault::SaysThatItWakesNone)
+        let woken = self.wake(worker.get()) && !self.has(Fault::SaysThatItWakesNone);
+        woken || self.has(Fault::SaysThatItWakesAll)
     }
 
     fn num_inactive(&self) -> usize {
@@ -230,7 +272,9 @@ impl LendSeats for Small {
         let workers = (0..self.num_workers()).filter_map(|index| self.worker(index).ok());
         workers.into_iter().find(|&worker| {
             let me = worker.get();
-            if !eligible(worker) && !self.has(Fault::LendsTheIneligible) {
+            let offers_again = self.has(Fault::OffersASleeperTwice);
+            let is_accepted = eligible(worker) || offers_again && eligible(worker);
+            if !is_accepted && !self.has(Fault::LendsTheIneligible) {
                 return false;
             }
             if self.lent[me].swap(true, SeqCst) {
@@ -331,11 +375,17 @@ fn each_planted_mistake_is_found() {
         (TrustsThePark, "a park that returns early: ", MISCOUNTED),
         (NoCascade, "that need two workers: ", LOST),
         (LooksForMoreBeforeItLeaves, "that need two workers: ", LOST),
+        (NoFenceOnLeaving, "that need two workers: ", LOST),
+        (WakesForNoJobs, "for a pool at rest: ", "no jobs"),
+        (LocksWhileItLooks, "an interrupt handler: ", "without end"),
+        (NoFenceForOne, "a job for the second worker: ", LOST),
+        (WakesTheFirstAlone, "a job for each worker: ", LOST),
         (WakesAnyWorkerForOne, "a job for the second worker: ", LOST),
         (NoEndOfTheSearch, "a stop: ", MISCOUNTED),
         (WakerDoesNotCount, "a stop: ", MISCOUNTED),
         (SaysThatAllAreAwake, "after a fence: ", LOST),
         (SaysThatItWakesNone, "without a job: ", "`wake_worker`"),
+        (SaysThatItWakesAll, "a job from outside: ", "`wake_worker`"),
     ];
     finds_each(check, &mistakes);
 }
@@ -351,6 +401,8 @@ fn each_planted_mistake_in_lending_is_found() {
         (ReturnsWhileLent, "a guest: ", "`no_work_found` returns"),
         (LendsTheIneligible, "at rest: ", "eligible"),
         (LendsTwice, "at rest: ", "borrowed already"),
+        (OffersASleeperTwice, "at rest: ", "twice"),
+        (ParksAGuestAsTheWorker, "a guest that sleeps: ", LOST),
         (CountsTheBorrowed, "at rest: ", MISCOUNTED),
         (SaysThatNoneWasWoken, "at rest: ", "`give_back`"),
     ];
