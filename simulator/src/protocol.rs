@@ -156,3 +156,60 @@ pub const POLICIES: &[(&str, IdlePolicy)] = &[
     ),
     ("fixed-32", IdlePolicy::new(32, 33, Relax::Yield)),
 ];
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+
+    use pool_core::NewJobs;
+    use sleep_primitives::simulate::{Access, set_hook};
+
+    use super::*;
+
+    thread_local! {
+        static ACCESSES: RefCell<Vec<Access>> = const { RefCell::new(Vec::new()) };
+    }
+
+    /// Returns what a call reads and writes that other threads could observe.
+    fn accesses(call: impl FnOnce()) -> Vec<Access> {
+        set_hook(Some(|access, _, _| {
+            ACCESSES.with_borrow_mut(|accesses| accesses.push(access));
+        }));
+        call();
+        set_hook(None);
+        ACCESSES.take()
+    }
+
+    /// Announces a job from a worker, and one from outside, while all workers are awake.
+    fn announcing_costs_one_load<P: Protocol>() {
+        let sleep = P::create(3, IdlePolicy::IMMEDIATE).unwrap();
+        // The counter of `Jec` begins as if a worker had been sleepy, which the first post ends.
+        sleep.announce(NewJobs::internal(1, || true));
+        let internal = accesses(|| {
+            sleep.announce(NewJobs::internal(1, || unreachable!("is not asked")));
+        });
+        assert_eq!(internal, [Access::Load]);
+        let injected = accesses(|| sleep.announce(NewJobs::injected(1, true)));
+        assert_eq!(injected[..2], [Access::Fence, Access::Load]);
+    }
+
+    #[test]
+    fn a_post_of_jec_while_all_are_awake_is_one_load() {
+        announcing_costs_one_load::<VirtualJec>();
+    }
+
+    #[test]
+    fn a_post_of_sockets_while_all_are_awake_is_one_load() {
+        announcing_costs_one_load::<VirtualSockets>();
+    }
+
+    #[test]
+    fn a_tickle_while_all_are_awake_is_one_load() {
+        announcing_costs_one_load::<VirtualClassic>();
+    }
+
+    #[test]
+    fn a_notification_while_all_are_awake_is_one_load() {
+        announcing_costs_one_load::<VirtualHints>();
+    }
+}
