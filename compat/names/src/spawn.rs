@@ -1,6 +1,7 @@
 //! Two ways to start the threads of a pool, and what waits for threads that borrow.
 
 use std::{
+    cell::OnceCell,
     fmt, io,
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
     thread,
@@ -60,14 +61,16 @@ pub fn standard(thread: &ThreadBuilder) -> thread::Builder {
     builder
 }
 
-/// Calls a closure that owns a pool, and waits for the threads of the pool then, also if the
-/// closure panics. The scope of the threads would wait as well, but without telling the pool's
-/// handlers that this thread waits.
-pub fn until_stopped<R>(pool: &PoolHandle, closure: impl FnOnce() -> R) -> R {
+/// Calls a closure that builds a pool and owns it, and waits for the threads of the pool then, also
+/// if the closure panics. The scope of the threads would wait as well, but without telling the
+/// pool's handlers that this thread waits.
+///
+/// The closure sets `pool` before the first thread may run, because the build may fail after that.
+pub fn until_stopped<R>(pool: &OnceCell<PoolHandle>, closure: impl FnOnce() -> R) -> R {
     // Jobs that run in the wait must not find that this thread is panicking.
     let result = catch_unwind(AssertUnwindSafe(closure));
     // An error says that this thread would wait for itself. Then only the scope waits.
-    _ = pool.wait_until_stopped();
+    _ = pool.get().map(PoolHandle::wait_until_stopped);
     result.unwrap_or_else(|panic| resume_unwind(panic))
 }
 

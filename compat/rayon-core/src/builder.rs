@@ -1,6 +1,6 @@
 //! The settings of a pool.
 
-use std::{any::Any, fmt, io, thread};
+use std::{any::Any, cell::OnceCell, fmt, io, thread};
 
 use pool_std::ThreadBuilder;
 use rayon_names::{
@@ -58,13 +58,18 @@ impl ThreadPoolBuilder {
         F: FnOnce(&ThreadPool) -> R,
     {
         thread::scope(|scope| {
-            let spawn = |thread: ThreadBuilder| {
-                let builder = standard(&thread);
-                builder.spawn_scoped(scope, || wrapper(thread)).map(drop)
-            };
-            let pool = self.spawn_handler(spawn).build()?;
-            let handle = pool.handle();
-            Ok(until_stopped(&handle, move || with_pool(&pool)))
+            let started = OnceCell::new();
+            until_stopped(&started, || {
+                let spawn = |thread: ThreadBuilder| {
+                    started.get_or_init(|| thread.pool());
+                    let builder = standard(&thread);
+                    builder.spawn_scoped(scope, || wrapper(thread)).map(drop)
+                };
+                let pool = self.spawn_handler(spawn).build()?;
+                // An adopted thread may be its only worker.
+                started.get_or_init(|| pool.handle());
+                Ok(with_pool(&pool))
+            })
         })
     }
 }

@@ -1,6 +1,6 @@
 //! The settings of a pool.
 
-use std::{any::Any, fmt, io, thread};
+use std::{any::Any, cell::OnceCell, fmt, io, thread};
 
 use pool_std::ThreadBuilder;
 use rayon_names::{
@@ -55,13 +55,16 @@ impl ThreadPoolBuilder {
         F: FnOnce(&ThreadPool) -> R,
     {
         thread::scope(|scope| {
-            let spawn = |thread: ThreadBuilder| {
-                let builder = standard(&thread);
-                builder.spawn_scoped(scope, || wrapper(thread)).map(drop)
-            };
-            let pool = self.spawn_handler(spawn).build()?;
-            let handle = pool.handle();
-            Ok(until_stopped(&handle, move || with_pool(&pool)))
+            let started = OnceCell::new();
+            until_stopped(&started, || {
+                let spawn = |thread: ThreadBuilder| {
+                    started.get_or_init(|| thread.pool());
+                    let builder = standard(&thread);
+                    builder.spawn_scoped(scope, || wrapper(thread)).map(drop)
+                };
+                let pool = self.spawn_handler(spawn).build()?;
+                Ok(with_pool(&pool))
+            })
         })
     }
 }

@@ -3,7 +3,7 @@
 
 use std::{error::Error, fmt};
 
-use pool_std::{BroadcastContext, PoolHandle, Yield};
+use pool_std::{BroadcastContext, Yield};
 
 use crate::{
     scope::{Scope, ScopeFifo},
@@ -18,10 +18,6 @@ pub struct ThreadPool {
 impl ThreadPool {
     pub(crate) fn new_on(pool: pool_std::ThreadPool) -> Self {
         Self { pool }
-    }
-
-    pub(crate) fn handle(&self) -> PoolHandle {
-        self.pool.handle()
     }
 
     /// Builds a pool: [`ThreadPoolBuilder::build`](crate::ThreadPoolBuilder::build).

@@ -5,11 +5,12 @@ use std::{
     sync::{
         Arc, Condvar, Mutex,
         atomic::{AtomicUsize, Ordering::SeqCst},
+        mpsc,
     },
     thread,
 };
 
-use rayon_core::{ThreadPoolBuilder, join, scope};
+use rayon_core::{ThreadBuilder, ThreadPoolBuilder, join, scope};
 
 /// The tokens of a jobserver that are free.
 struct Tokens {
@@ -96,6 +97,42 @@ fn a_panic_leaves_the_caller_its_token() {
         scoped.unwrap()
     };
     assert!(catch_unwind(AssertUnwindSafe(panicking)).is_err());
+    assert_eq!(tokens.free(), 0, "this thread holds its token");
+}
+
+/// Reproduces a bug: the threads that had started waited for the caller's token, and the caller for
+/// them.
+#[test]
+fn a_build_that_fails_leaves_its_threads_the_callers_token() {
+    let panicking_name = |index| match index {
+        0 => String::new(),
+        _ => panic!("on purpose"),
+    };
+    let tokens = Tokens::held_by_this_thread();
+    let build = || {
+        let builder = tokens.builder().thread_name(panicking_name);
+        builder.build_scoped(|thread| thread.run(), |_| ())
+    };
+    assert!(catch_unwind(AssertUnwindSafe(build)).is_err());
+    assert_eq!(tokens.free(), 0, "this thread holds its token");
+
+    // The last thread is named when the first one was dropped unrun.
+    let (sender, dropped) = mpsc::channel();
+    let waiting_name = move |index| {
+        if index == 2 {
+            dropped.recv().unwrap();
+        }
+        String::new()
+    };
+    let wrapper = |thread: ThreadBuilder| match thread.index() {
+        0 => {
+            drop(thread);
+            sender.send(()).unwrap();
+        }
+        _ => thread.run(),
+    };
+    let builder = tokens.builder().thread_name(waiting_name);
+    assert!(builder.build_scoped(wrapper, |_| ()).is_err());
     assert_eq!(tokens.free(), 0, "this thread holds its token");
 }
 

@@ -8,7 +8,9 @@ use crate::{
     panics::abort_with,
     platform::{Registry, WorkerThread},
     seeded::Present,
-    thread_pool::{active::NextStep, id::PoolId, spares::Spare, threads::Belonging},
+    thread_pool::{
+        active::NextStep, handle::PoolHandle, id::PoolId, spares::Spare, threads::Belonging,
+    },
 };
 
 /// A thread that a pool needs, for a [spawn handler](crate::ThreadPoolBuilder::spawn_handler).
@@ -132,6 +134,30 @@ impl ThreadBuilder {
     /// ```
     pub fn stack_size(&self) -> Option<usize> {
         self.stack_size
+    }
+
+    /// Returns a handle to the pool. The pool may not be built yet, and the build may fail.
+    ///
+    /// # Examples
+    /// What a scope of threads waits for, if the build fails when some of them have started:
+    /// ```
+    /// let mut started = None;
+    /// let built = pool_std::ThreadPoolBuilder::new()
+    ///     .num_threads(2)
+    ///     .spawn_handler(|thread| match thread.index() {
+    ///         0 => {
+    ///             started = Some(thread.pool());
+    ///             std::thread::Builder::new().spawn(|| thread.run()).map(drop)
+    ///         }
+    ///         _ => Err(std::io::Error::other("refused")),
+    ///     })
+    ///     .build();
+    /// assert!(built.is_err());
+    /// started.unwrap().wait_until_stopped()?;
+    /// # Ok::<(), pool_std::ShutdownError>(())
+    /// ```
+    pub fn pool(&self) -> PoolHandle {
+        PoolHandle::of(&self.registry)
     }
 
     /// Returns the pool.

@@ -18,7 +18,7 @@ use crate::{command::Step, published, root, target};
 type Surface = BTreeMap<String, BTreeSet<String>>;
 
 /// More than the original has, each for a reason that no program can mind.
-const MORE: [&str; 11] = [
+const MORE: [&str; 12] = [
     // Can also be called where a constant is needed.
     "pub const fn max_num_threads()->usize",
     // A thread that was asked for and is never started still counts as stopped.
@@ -29,6 +29,9 @@ const MORE: [&str; 11] = [
     "impl Freeze for ThreadBuilder",
     // Only for pools with spare threads, which the drop-ins do not build.
     "pub fn is_spare(&self)->bool",
+    // For a `build_scoped` whose build fails. Only a trait of the program's own with a method of
+    // this name would notice.
+    "pub fn pool(&self)->PoolHandle",
     // Jobs that are known together. Only a trait of the program's own with a method of this name
     // would notice.
     "pub fn spawn_many<T0>(&self,_:T0)where T0:IntoIterator,<T0 as IntoIterator>::Item:FnOnce(&Scope<'scope>)+Send+'scope,",
