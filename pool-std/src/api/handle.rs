@@ -3,6 +3,7 @@
 use std::{
     fmt,
     marker::PhantomData,
+    panic::{RefUnwindSafe, UnwindSafe},
     pin::Pin,
     ptr::NonNull,
     sync::Arc,
@@ -87,6 +88,12 @@ unsafe impl<T: Send> Send for ScopedJoinHandle<'_, T> {}
 // SAFETY: a shared reference gives no access to the result. It can abort the job, which drops the
 // closure, as above.
 unsafe impl<T: Send> Sync for ScopedJoinHandle<'_, T> {}
+
+/// A call that panics has changed nothing, or has aborted the job. A panic of the job is in the
+/// result.
+impl<T> UnwindSafe for ScopedJoinHandle<'_, T> {}
+/// As the above.
+impl<T> RefUnwindSafe for ScopedJoinHandle<'_, T> {}
 
 impl<'scope, T: Send + 'scope> ScopedJoinHandle<'scope, T> {
     /// # Safety

@@ -342,3 +342,12 @@ proptest! {
             .unwrap_or_else(|panic| resume_unwind(panic));
     }
 }
+
+/// As those of Tokio. Those of the standard library are not.
+#[test]
+fn handles_may_be_used_after_a_panic() {
+    fn check<T: UnwindSafe + RefUnwindSafe>() {}
+    check::<JoinHandle<Mutex<u8>>>();
+    check::<ScopedJoinHandle<'_, &mut u8>>();
+    check::<AbortOnDropHandle<u8>>();
+}
