@@ -211,7 +211,7 @@ impl<P: Platform> WorkerThread<P> {
     }
 
     /// Takes a job of this worker's own that is not the newest one, if it is the turn of such a
-    /// job. In an isolated job there is none: its waits have [others](Self::take_oldest_in_turn).
+    /// job. In an isolated job there is none: its waits have [others](Self::run_isolated_in_turn).
     #[inline]
     pub(crate) fn take_own_in_turn(&self) -> Option<JobRef> {
         match self.fair_looks().count_own() {

@@ -17,7 +17,7 @@ use crate::{
     worker::{
         WorkerThread,
         idle::{Setter, Token},
-        lineage::Theft,
+        lineage::{Found, Theft},
         lone_sleep::LoneSleep,
         open_scopes::TakeOutside,
         wait::{Awaited, OutsideScopes},
@@ -112,11 +112,22 @@ impl<P: Platform> WorkerThread<P> {
             .while_open(take, awaited.from, self.depth(), closure)
     }
 
-    /// Takes a job of this worker's deque that was pushed from a position on: the newest one, or in
-    /// its turn the oldest one.
-    pub(super) fn take_isolated_job(&self, from: Position) -> Option<JobRef> {
-        let oldest = self.take_oldest_in_turn(from);
-        oldest.or_else(|| self.take_job_from(from))
+    /// Runs a job of this worker's deque that was pushed from a position on, or
+    /// [another one](Self::run_isolated_in_turn) in its turn. Returns whether there was one.
+    pub(super) fn run_isolated_job(&self, from: Position) -> bool {
+        let is_run = self.run_isolated_in_turn(from);
+        is_run || self.run_one(self.take_job_from(from).map(Found::own))
+    }
+
+    /// Runs a job of this worker's own that is not the newest one, if it is the turn of such a job:
+    /// one of the inbox, or the oldest that was pushed from a position on. Returns whether there
+    /// was one. See [`FairLooks`](crate::sources::FairLooks).
+    pub(super) fn run_isolated_in_turn(&self, from: Position) -> bool {
+        match self.fair_looks().count_own() {
+            Some(OwnTurn::Inbox) => self.run_inbox_job(),
+            Some(OwnTurn::Oldest) => self.run_one(self.take_oldest_from(from).map(Found::own)),
+            None => false,
+        }
     }
 
     /// Takes the newest job of this worker's deque if it was pushed from a position on. It may be

@@ -162,14 +162,21 @@ impl<P: Platform> WorkerThread<P> {
 
     /// Runs the jobs that only this worker may run. In an isolated job, as an isolated wait does.
     pub fn run_inbox_jobs(&self) {
-        while let Some(job) = self.take_inbox_job() {
-            match self.isolation() {
-                // SAFETY: 1. the queue gave it to us alone.
-                Isolation::Anything => unsafe { self.run(job) },
-                // SAFETY: 1. as above.
-                isolation => unsafe { self.run_lone_job(job, isolation) },
-            }
+        while self.run_inbox_job() {}
+    }
+
+    /// Runs one of these jobs likewise, if there is one. Returns whether there was one.
+    pub(super) fn run_inbox_job(&self) -> bool {
+        let Some(job) = self.take_inbox_job() else {
+            return false;
+        };
+        match self.isolation() {
+            // SAFETY: 1. the queue gave it to us alone.
+            Isolation::Anything => unsafe { self.run(job) },
+            // SAFETY: 1. as above.
+            isolation => unsafe { self.run_lone_job(job, isolation) },
         }
+        true
     }
 
     /// Runs a job, if there is one. Returns whether there is.

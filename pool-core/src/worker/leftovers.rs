@@ -45,12 +45,7 @@ impl<P: Platform> WorkerThread<P> {
     /// the job, no worker that waits in isolation would find that they descend from what it waits
     /// for, and this worker may run something that waits for that one, or park.
     pub(crate) fn run_rest_from(&self, begin: Position) {
-        while self.own().next_position().is_at_or_after(begin)
-            && let Some(job) = self.take_isolated_job(begin)
-        {
-            // SAFETY: 1. the queue gave it to us alone.
-            unsafe { self.run(job) };
-        }
+        while self.own().next_position().is_at_or_after(begin) && self.run_isolated_job(begin) {}
     }
 
     /// Runs the jobs that are left on this worker's deque, before it leaves them. A worker that

@@ -37,10 +37,11 @@ impl<P: Platform> WorkerThread<P> {
     /// the owner of the job's handle can end both in a shorter way. A panic of `run` ends the
     /// process, as that of a job does.
     pub fn help_local(&self, awaited: *const (), run: impl FnOnce()) -> bool {
-        let isolation = self.isolation();
+        let (isolation, begin) = (self.isolation(), self.begin.get());
         let newest = match isolation {
             Isolation::Anything => self.take_own_in_turn().or_else(|| self.take_deque_job()),
-            _ => self.take_isolated_job(self.begin.get()),
+            _ if self.run_isolated_in_turn(begin) => return true,
+            _ => self.take_job_from(begin),
         };
         match (newest, isolation) {
             (Some(job), _) if job.refers_to(awaited) => {
@@ -52,7 +53,7 @@ impl<P: Platform> WorkerThread<P> {
             }
             (Some(job), _) => self.run_one(Some(Found::own(job))),
             (None, Isolation::Anything) => self.run_one(self.take_inbox_job().map(Found::own)),
-            (None, isolation) => self.help_isolated(isolation),
+            (None, _) => self.help_beyond_deque(),
         }
     }
 
@@ -61,7 +62,7 @@ impl<P: Platform> WorkerThread<P> {
     pub fn help(&self) -> bool {
         match self.isolation() {
             Isolation::Anything => self.run_one(self.find_or_maintain()),
-            isolation => self.help_isolated(isolation),
+            _ => self.run_isolated_job(self.begin.get()) || self.help_beyond_deque(),
         }
     }
 
@@ -80,26 +81,17 @@ impl<P: Platform> WorkerThread<P> {
     /// Runs the job that a search finds, although this worker may not run any job while it waits.
     fn run_any(&self, find: impl Fn() -> Option<Found>) -> bool {
         // Its own jobs first, as in any other yield. The older ones are of outer waits.
-        let own = self.take_isolated_job(self.begin.get()).map(Found::own);
-        if own.is_some() {
-            return self.run_one(own);
+        if self.run_isolated_job(self.begin.get()) {
+            return true;
         }
         let mut is_run = false;
         self.borrow_isolated(|| is_run = self.run_one(find()));
         is_run
     }
 
-    fn help_isolated(&self, isolation: Isolation) -> bool {
-        let own = self.take_isolated_job(self.begin.get()).map(Found::own);
-        if own.is_some() {
-            return self.run_one(own);
-        }
-        if let Some(job) = self.take_outside_job(OutsideScopes::All) {
-            return self.run_one(Some(Found::own(job)));
-        }
-        let job = self.take_inbox_job();
-        // SAFETY: 1. the queue gave it to us alone.
-        job.inspect(|&job| unsafe { self.run_lone_job(job, isolation) })
-            .is_some()
+    /// Runs a job that an isolated worker may run, of those that are on no deque.
+    fn help_beyond_deque(&self) -> bool {
+        let outside = self.take_outside_job(OutsideScopes::All);
+        self.run_one(outside.map(Found::own)) || self.run_inbox_job()
     }
 }

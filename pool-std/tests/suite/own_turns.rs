@@ -190,6 +190,35 @@ fn a_wait_reaches_a_broadcast() {
     });
 }
 
+/// Also where a job gives way, or polls, that is isolated.
+#[test]
+fn isolated_waits_reach_a_broadcast() {
+    let waits: [fn(); 3] = [
+        || _ = pool_std::yield_now(),
+        || _ = pool_std::yield_local(),
+        || _ = spawn_handle(|| ()).wait_timeout(Duration::ZERO),
+    ];
+    for isolation in [Isolation::Subtree, Isolation::Nothing] {
+        for wait in waits {
+            ends_in(isolation, move |flood| {
+                let broadcast = flood.clone();
+                pool_std::spawn_broadcast(move |_| broadcast.end());
+                pool_std::scope(|scope| {
+                    flood.spawn_in(scope);
+                    while flood.goes_on() {
+                        wait();
+                    }
+                });
+            });
+        }
+        ends_in(isolation, |flood| {
+            let broadcast = flood.clone();
+            pool_std::spawn_broadcast(move |_| broadcast.end());
+            pool_std::scope(|scope| flood.spawn_in(scope));
+        });
+    }
+}
+
 /// Such a job may wait in turn, and take a still older one, until the stack ends.
 #[test]
 fn a_wait_takes_no_job_that_is_older_than_its_own() {

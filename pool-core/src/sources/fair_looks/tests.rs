@@ -191,10 +191,13 @@ fn jobs_that_spawn_each_other_leave_turns_to_the_subtree_of_an_isolated_wait() {
 /// When an isolated job has ended, which has left them.
 #[test]
 fn jobs_that_spawn_each_other_leave_turns_to_the_rest_of_an_isolated_job() {
-    let order = run_against(put_own, &[("oldest", put_own)], |worker| {
+    let others: [(_, Put); 2] = [("oldest", put_own), ("inbox", put_inbox)];
+    let order = run_against(put_own, &others, |worker| {
         worker.run_rest_from(worker.own().deque().oldest().unwrap());
     });
-    assert_comes_in_time(&order, "oldest");
+    others
+        .iter()
+        .for_each(|(name, _)| assert_comes_in_time(&order, name));
 }
 
 #[test]
