@@ -71,6 +71,8 @@ pub struct WorkerThread<P: Platform> {
     may_be_left_out: Cell<bool>,
     watch: Watch,
     stay: Cell<Stay>,
+    /// Before this position, thieves may have taken jobs that are of no wait of this worker.
+    foreign_until: Cell<Position>,
     open_scopes: OpenScopes,
     /// Neither `Send` nor `Sync`.
     thread: PhantomData<*const ()>,
@@ -109,6 +111,7 @@ impl<P: Platform> WorkerThread<P> {
             may_be_left_out: Cell::new(false),
             watch: Watch::new(),
             stay: Cell::new(Stay::Own),
+            foreign_until: Cell::new(Position::NOWHERE),
             open_scopes: OpenScopes::new(),
             thread: PhantomData,
         })

@@ -212,19 +212,12 @@ impl<P: Platform> IsolatedWait<'_, P> {
 
     /// Runs a job that is for this worker alone, if there is one.
     fn run_inbox_job(&mut self) -> bool {
-        let worker = self.worker;
-        let Some(job) = worker.take_inbox_job() else {
+        let Some(job) = self.worker.take_inbox_job() else {
             return false;
         };
         self.note_active(SearchEnd::Job);
-        let end = worker.own().next_position();
         // SAFETY: 1. the queue gave it to us alone.
-        unsafe { worker.run_lone_job(job, self.isolation) };
-        // If the deque ends elsewhere, thieves may still run what this job has pushed, which is not
-        // of the subtree. They have taken all older jobs before.
-        if worker.own().next_position() != end {
-            self.leave_out_older_jobs();
-        }
+        unsafe { self.worker.run_lone_job(job, self.isolation) };
         true
     }
 
@@ -235,14 +228,6 @@ impl<P: Platform> IsolatedWait<'_, P> {
             OutsideScopes::None | OutsideScopes::All => None,
         };
         scope.unwrap_or(self.from)
-    }
-
-    /// Lets the jobs of the subtree begin where the worker's deque ends.
-    fn leave_out_older_jobs(&mut self) {
-        self.from = self.worker.own().next_position();
-        if self.outside == OutsideScopes::Innermost {
-            self.worker.open_scopes.raise_begin_of_innermost(self.from);
-        }
     }
 
     fn run_stolen(&mut self, (job, theft, isolation): (JobRef, Theft, Isolation)) {

@@ -176,7 +176,8 @@ impl<P: Platform> WorkerThread<P> {
         // What others publish changes meanwhile, so the steps might go round in a circle.
         for _ in 0..workers.len() {
             if job.victim == self.index().get() {
-                return Some(job.position.is_at_or_after(from));
+                let position = job.position;
+                return Some(position.is_at_or_after(from) && !self.may_be_foreign(position));
             }
             let lineage = workers[job.victim].lineage().read()?;
             let is_of_theft = job.position.is_at_or_after(lineage.begin);

@@ -99,14 +99,6 @@ impl OpenScopes {
         }
     }
 
-    /// Leaves out what is on the deque before this position: the jobs of the innermost scope that
-    /// were there have been taken.
-    pub(super) fn raise_begin_of_innermost(&self, end: Position) {
-        if let Some(scope) = self.scopes().next() {
-            scope.from.set(end);
-        }
-    }
-
     /// Returns the scopes, the innermost one first.
     fn scopes(&self) -> impl Iterator<Item = &OpenScope> {
         // SAFETY: a scope is in the list while the call that has put it there runs. This thread is

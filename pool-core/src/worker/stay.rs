@@ -38,9 +38,7 @@ impl<P: Platform> WorkerThread<P> {
     ///   of the scope](Self::may_post).
     pub(super) fn borrow_isolated(&self, until: impl FnOnce()) {
         let floor = self.own().next_position();
-        let outer = self.stay.replace(Stay::Borrowed(floor));
-        self.with_lineage(None, Isolation::Subtree, until);
-        self.stay.set(outer);
+        self.run_foreign(Stay::Borrowed(floor), Isolation::Subtree, until);
     }
 
     /// Runs a job that this worker alone may run, in an isolated wait, or a job that waits in a way
@@ -52,10 +50,33 @@ impl<P: Platform> WorkerThread<P> {
     /// # Safety
     /// 1. As for [`JobRef::execute`].
     pub(super) unsafe fn run_lone_job(&self, job: JobRef, isolation: Isolation) {
-        let outer = self.stay.replace(Stay::LoneJob);
         // SAFETY: 1. obligation 1 is forwarded to our caller.
-        self.with_lineage(None, isolation, || unsafe { self.run(job) });
+        self.run_foreign(Stay::LoneJob, isolation, || unsafe { self.run(job) });
+    }
+
+    /// Calls a closure that runs jobs above waits which are not for them, and leaves none of theirs
+    /// on the deque.
+    fn run_foreign(&self, stay: Stay, isolation: Isolation, closure: impl FnOnce()) {
+        let begin = self.own().next_position();
+        let outer = self.stay.replace(stay);
+        self.with_lineage(None, isolation, closure);
         self.stay.set(outer);
+        // If the deque ends elsewhere, thieves have taken what these jobs have pushed, and all
+        // older jobs before. They may not have ended with what they run of it.
+        let end = self.own().next_position();
+        if end != begin {
+            self.foreign_until.set(end);
+        }
+    }
+
+    /// Whether thieves may have taken a job at this position from the jobs of
+    /// [`run_foreign`](Self::run_foreign). Only their last position is noted, so what was taken
+    /// before is among them.
+    pub(super) fn may_be_foreign(&self, position: Position) -> bool {
+        let until = self.foreign_until.get();
+        // The deque never ends below that again. If nothing was noted, or positions have come round
+        // since, it seems to.
+        !position.is_at_or_after(until) && self.own().next_position().is_at_or_after(until)
     }
 
     /// Takes a job of this worker's deque for a thread that has borrowed the worker: the newest

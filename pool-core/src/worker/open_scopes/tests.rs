@@ -55,8 +55,6 @@ fn scopes_begin_where_the_deque_has_ended_meanwhile() {
             assert_eq!(scopes.begin_of_innermost(), Some(third));
             scopes.lower_begins(first);
             assert_eq!(scopes.begin_of_innermost(), Some(first));
-            scopes.raise_begin_of_innermost(third);
-            assert_eq!(scopes.begin_of_innermost(), Some(third));
         });
         assert_eq!(
             scopes.begin_of_innermost(),

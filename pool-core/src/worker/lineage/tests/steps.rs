@@ -113,3 +113,44 @@ fn an_isolated_call_is_of_the_job_that_makes_it() {
         assert!(!waiter.is_descendant(first, from));
     });
 }
+
+/// Jobs that are not of what the waiter waits for run above its wait: those of a borrower, or one
+/// for the waiter alone. Thieves may still run what those have pushed, when they have ended.
+#[test]
+fn what_thieves_have_of_foreign_jobs_above_a_wait_does_not_descend_from_it() {
+    let registry = registry::<Test>(2);
+    let [waiter, thief]: [WorkerThread<Test>; 2] = workers(&registry);
+    let jobs: [_; 4] =
+        core::array::from_fn(|_| StackJob::new(|_| (), BlockingLatch::<Test>::new()));
+    let push = |worker: &WorkerThread<Test>, number: usize| {
+        let position = worker.own().next_position();
+        // SAFETY: 1. they stay longer than they are used; 2. none is run.
+        let job = unsafe { jobs[number].as_job_ref() };
+        worker.own().try_push(job).unwrap();
+        position
+    };
+    let steal = |position| {
+        assert!(thief.steal_if(0, |at| at == position).is_success());
+        Theft {
+            victim: 0,
+            position,
+        }
+    };
+    waiter.isolate(Isolation::Subtree, || {
+        let from = push(&waiter, 0);
+        let mut foreign = None;
+        waiter.borrow_isolated(|| {
+            steal(from);
+            foreign = Some(steal(push(&waiter, 1)));
+        });
+        thief.with_lineage(foreign, Isolation::Subtree, || {
+            let left = Theft {
+                victim: 1,
+                position: push(&thief, 2),
+            };
+            assert!(!waiter.is_descendant(foreign.unwrap(), from));
+            assert!(!waiter.is_descendant(left, from));
+        });
+        assert!(waiter.is_descendant(steal(push(&waiter, 3)), from));
+    });
+}
