@@ -41,7 +41,8 @@ const JOBS_BETWEEN_LOOKS: u8 = 64;
 /// the inbox before the deque is empty, in waits too. In the wait of a job it leaves alone what was
 /// on the deque before the job: that may wait in turn, on top of this wait, and so on without end.
 /// An [isolated](crate::isolation) wait leaves alone what was there before what it waits for, as it
-/// always does.
+/// always does. While such jobs are there, the deque has no turn. In isolation, the turns of the
+/// inbox are also those of the queues of scopes, when it is empty.
 #[derive(Debug)]
 pub(crate) struct FairLooks {
     /// The number of jobs at top level, of urgent ones, and of the worker's own ones, that are left

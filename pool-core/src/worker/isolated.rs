@@ -120,14 +120,20 @@ impl<P: Platform> WorkerThread<P> {
     }
 
     /// Runs a job of this worker's own that is not the newest one, if it is the turn of such a job:
-    /// one of the inbox, or the oldest that was pushed from a position on. Returns whether there
-    /// was one. See [`FairLooks`](crate::sources::FairLooks).
+    /// one that is on no deque, or the oldest that was pushed from a position on. Returns whether
+    /// there was one. See [`FairLooks`](crate::sources::FairLooks).
     pub(super) fn run_isolated_in_turn(&self, from: Position) -> bool {
         match self.fair_looks().count_own() {
-            Some(OwnTurn::Inbox) => self.run_inbox_job(),
+            Some(OwnTurn::Inbox) => self.run_inbox_job() || self.run_outside_job(),
             Some(OwnTurn::Oldest) => self.run_one(self.take_oldest_from(from).map(Found::own)),
             None => false,
         }
+    }
+
+    /// Runs a job that no worker has queued, of the scopes that the innermost job has opened.
+    /// Returns whether there was one.
+    pub(super) fn run_outside_job(&self) -> bool {
+        self.run_one(self.take_outside_job(OutsideScopes::All).map(Found::own))
     }
 
     /// Takes the newest job of this worker's deque if it was pushed from a position on. It may be
@@ -195,12 +201,13 @@ impl<P: Platform> IsolatedWait<'_, P> {
     /// Runs a job of the worker's own that is not the newest one, if it is the turn of such a job:
     /// see [`FairLooks`](crate::sources::FairLooks).
     fn run_in_turn(&mut self) -> bool {
-        let oldest = match self.worker.fair_looks().count_own() {
-            Some(OwnTurn::Inbox) => return self.run_inbox_job(),
+        let job = match self.worker.fair_looks().count_own() {
+            Some(OwnTurn::Inbox) if self.run_inbox_job() => return true,
+            Some(OwnTurn::Inbox) => self.worker.take_outside_job(self.outside),
             Some(OwnTurn::Oldest) => self.worker.take_oldest_from(self.from()),
             None => None,
         };
-        oldest.map(|job| self.run_own(job)).is_some()
+        job.map(|job| self.run_own(job)).is_some()
     }
 
     /// Runs a job that comes from no other worker.

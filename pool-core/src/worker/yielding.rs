@@ -7,7 +7,7 @@ use crate::{
     isolation::Isolation,
     platform::Platform,
     unwind::no_unwind,
-    worker::{OutsideScopes, WorkerThread, lineage::Found},
+    worker::{WorkerThread, lineage::Found},
 };
 
 impl<P: Platform> WorkerThread<P> {
@@ -53,7 +53,7 @@ impl<P: Platform> WorkerThread<P> {
             }
             (Some(job), _) => self.run_one(Some(Found::own(job))),
             (None, Isolation::Anything) => self.run_one(self.take_inbox_job().map(Found::own)),
-            (None, _) => self.help_beyond_deque(),
+            (None, _) => self.run_outside_job() || self.run_inbox_job(),
         }
     }
 
@@ -62,7 +62,10 @@ impl<P: Platform> WorkerThread<P> {
     pub fn help(&self) -> bool {
         match self.isolation() {
             Isolation::Anything => self.run_one(self.find_or_maintain()),
-            _ => self.run_isolated_job(self.begin.get()) || self.help_beyond_deque(),
+            _ => {
+                let is_run = self.run_isolated_job(self.begin.get()) || self.run_outside_job();
+                is_run || self.run_inbox_job()
+            }
         }
     }
 
@@ -87,11 +90,5 @@ impl<P: Platform> WorkerThread<P> {
         let mut is_run = false;
         self.borrow_isolated(|| is_run = self.run_one(find()));
         is_run
-    }
-
-    /// Runs a job that an isolated worker may run, of those that are on no deque.
-    fn help_beyond_deque(&self) -> bool {
-        let outside = self.take_outside_job(OutsideScopes::All);
-        self.run_one(outside.map(Found::own)) || self.run_inbox_job()
     }
 }

@@ -219,6 +219,32 @@ fn isolated_waits_reach_a_broadcast() {
     }
 }
 
+/// Only the worker that waits for the scope takes such a job.
+#[test]
+fn isolated_waits_reach_a_job_from_outside() {
+    let waits: [fn(); 4] = [
+        || (),
+        || _ = pool_std::yield_now(),
+        || _ = pool_std::yield_local(),
+        || _ = spawn_handle(|| ()).wait_timeout(Duration::ZERO),
+    ];
+    for isolation in [Isolation::Subtree, Isolation::Nothing] {
+        for (number, wait) in waits.into_iter().enumerate() {
+            ends_in(isolation, move |flood| {
+                pool_std::scope(|scope| {
+                    thread::scope(|threads| {
+                        threads.spawn(|| scope.spawn(|_| flood.end()));
+                    });
+                    flood.spawn_in(scope);
+                    while number > 0 && flood.goes_on() {
+                        wait();
+                    }
+                });
+            });
+        }
+    }
+}
+
 /// Such a job may wait in turn, and take a still older one, until the stack ends.
 #[test]
 fn a_wait_takes_no_job_that_is_older_than_its_own() {
