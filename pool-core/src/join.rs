@@ -202,7 +202,7 @@ impl<P: Platform> WorkerThread<P> {
             _ => self.take_oldest_in_turn(awaited.from),
         };
         no_unwind(|| {
-            // Other jobs for this worker alone are left to the wait, which may be isolated.
+            // The inbox has only its turns here. Otherwise it is left to the wait.
             while !latch.probe() {
                 match take_in_turn().or_else(|| self.take_deque_job()) {
                     Some(job) if job.refers_to(wanted) => return true,

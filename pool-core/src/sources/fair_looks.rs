@@ -234,12 +234,16 @@ impl<P: Platform> WorkerThread<P> {
     }
 
     /// Takes the oldest job of this worker's deque, if it is the turn of that and it was pushed
-    /// from a position on: for an isolated wait. It must be run as that of
-    /// [`take_local_job`](Self::take_local_job).
+    /// from a position on: for an isolated join that may take back its own job. It must be run as
+    /// that of [`take_local_job`](Self::take_local_job). Runs a job of the inbox in its turn.
     pub(crate) fn take_oldest_in_turn(&self, from: Position) -> Option<JobRef> {
         match self.fair_looks().count_own() {
             Some(OwnTurn::Oldest) => self.take_oldest_from(from),
-            Some(OwnTurn::Inbox) | None => None,
+            Some(OwnTurn::Inbox) => {
+                self.run_inbox_job();
+                None
+            }
+            None => None,
         }
     }
 

@@ -166,7 +166,7 @@ impl<P: Platform> WorkerThread<P> {
     }
 
     /// Runs one of these jobs likewise, if there is one. Returns whether there was one.
-    pub(super) fn run_inbox_job(&self) -> bool {
+    pub(crate) fn run_inbox_job(&self) -> bool {
         let Some(job) = self.take_inbox_job() else {
             return false;
         };

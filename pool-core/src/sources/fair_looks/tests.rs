@@ -10,7 +10,7 @@ use std::{
 
 use super::*;
 use crate::{
-    Isolation, Priority,
+    Isolation, JobContext, Priority,
     job::{Job, JobHeader, JobRef},
     queue::JobQueue,
     testing::{Test, registry, run_until_stopped, with_worker},
@@ -198,6 +198,20 @@ fn jobs_that_spawn_each_other_leave_turns_to_the_rest_of_an_isolated_job() {
     others
         .iter()
         .for_each(|(name, _)| assert_comes_in_time(&order, name));
+}
+
+/// They lie above the second half, and that above an older job.
+#[test]
+fn jobs_that_spawn_each_other_leave_turns_to_the_inbox_in_an_isolated_join() {
+    let order = run_against(put_own, &[("inbox", put_inbox)], |worker| {
+        worker.isolate(Isolation::Subtree, || {
+            let flood = worker.take_deque_job().unwrap();
+            // SAFETY: 1. it was popped just now.
+            let first = |_: JobContext<'_, Test>| unsafe { worker.post(flood) };
+            worker.join_context(first, |_| (), false);
+        });
+    });
+    assert_comes_in_time(&order, "inbox");
 }
 
 #[test]
