@@ -371,8 +371,8 @@ impl<S: AwakeSet<Parker = ScheduledParker>> Pool<S> {
 ///
 /// It does not reorder the protocol's own atomics. For that, write a model with loom. Nor does it
 /// see what they acquire: a protocol whose worker learns of a job by an acquire executes a fence
-/// all the same before it calls `more_work`. Protocols that lend seats pass [`check_lending`] too, and
-/// those that leave sleepers out [`check_awake_set`].
+/// all the same before it calls `more_work`. Protocols that lend seats pass [`check_lending`] too,
+/// and those that leave sleepers out [`check_awake_set`].
 ///
 /// # Examples
 /// ```
