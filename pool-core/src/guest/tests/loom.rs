@@ -68,22 +68,34 @@ fn a_call_against_the_end_of_the_pool() {
     assert!(CAME.load(SeqCst), "some guests came");
 }
 
-/// Models two guests, and a worker that runs a job itself.
+/// Models a seat alone, with its host and two guests. What a protocol does with two guests, its own
+/// models show.
 #[test]
 fn two_guests_and_the_host_take_turns() {
-    model(1, || {
-        with_guests(|registry| {
-            let owned = Owned::new();
-            let other = {
-                let (registry, owned) = (registry.clone(), owned.clone());
-                thread::spawn(move || {
-                    let _ = registry.try_call(|_| owned.use_it());
-                })
-            };
-            registry.call(|_, _| owned.use_it());
-            other.join().unwrap();
+    let model = || {
+        let seat = Arc::new(Seat::<Test>::new());
+        let owned = Owned::new();
+        let worker: *const WorkerThread<Test> = ptr::without_provenance(4096);
+        let guests = [(); 2].map(|()| {
+            let (seat, owned) = (seat.clone(), owned.clone());
+            thread::spawn(move || {
+                if let Some(worker) = seat.occupy() {
+                    owned.use_it();
+                    seat.vacate(worker);
+                }
+            })
         });
-    });
+        owned.use_it();
+        seat.vacate(worker);
+        while !seat.reclaim(worker) {
+            thread::yield_now();
+        }
+        owned.use_it();
+        for guest in guests {
+            guest.join().unwrap();
+        }
+    };
+    ::loom::model(model);
 }
 
 #[test]
