@@ -1,6 +1,6 @@
 //! `cargo xtask size`: how much flash and memory the crates take on small processors.
 
-use std::{fs, path::Path, process::ExitCode};
+use std::{env, fs, path::Path, process::ExitCode};
 
 use anyhow::{Context, Result};
 use comfy_table::Table;
@@ -43,6 +43,15 @@ const EMBASSY: (&str, &str, &str) = (
     "thumbv8m.main-none-eabihf",
 );
 
+/// What four more calls with closures of their own add to a program of `benches/calls`.
+const CALLS: [(&str, &str); 2] = [
+    ("ours", "pool-std: a join, install, scope and spawn more"),
+    ("rayon", "rayon-core: the same"),
+];
+
+/// How many more of these calls one program of a pool has than the other one.
+const MORE_CALLS: u64 = 199;
+
 /// Bytes of one program.
 struct Size {
     flash: u64,
@@ -78,13 +87,17 @@ pub(crate) fn size(arguments: &Arguments) -> Result<ExitCode> {
         flash,
         memory,
     });
+    for (pool, about) in CALLS {
+        sizes.push(measure_calls(pool, about)?);
+    }
     for size in &sizes {
         let [flash, memory] = [size.flash, size.memory].map(|bytes| bytes.to_string());
         table.add_row([&size.about, &size.target, &flash, &memory]);
     }
     println!("{table}");
     println!(
-        "bytes beyond {}, without stacks; {} in all",
+        "bytes beyond {}, without stacks; {} in all; of a call more on this machine, as far as \
+         its closures make it",
         PROGRAMS[0].1, EMBASSY.0
     );
     if arguments.keep {
@@ -116,6 +129,28 @@ fn measure_embassy() -> Result<Size> {
             .env("CARGO_TARGET_DIR", target::directory("embassy"))
     };
     size_of(&target::program(build, EMBASSY.0)?)
+}
+
+/// Measures what calls add to a program for this machine.
+fn measure_calls(pool: &str, about: &str) -> Result<figures::Size> {
+    let [few, many] = ["few", "many"].map(|calls| {
+        let program = format!("{pool}_{calls}");
+        let build = || {
+            Step::cargo(&["build", "--quiet", "--release", "--bin", &program])
+                .directory(&root().join("benches/calls"))
+                .env("CARGO_TARGET_DIR", target::directory("benches"))
+        };
+        size_of(&target::program(build, &program)?)
+    });
+    let (few, many) = (few?, many?);
+    Ok(figures::Size {
+        program: format!("calls-{pool}"),
+        about: about.to_owned(),
+        target: format!("{}-{}", env::consts::ARCH, env::consts::OS),
+        flash: (many.flash - few.flash) / MORE_CALLS,
+        // Padding, which is less in some programs.
+        memory: many.memory.saturating_sub(few.memory) / MORE_CALLS,
+    })
 }
 
 fn size_of(path: &Path) -> Result<Size> {

@@ -1,0 +1,3 @@
+//! One call of our pool of each kind.
+
+calls::program!(pool_std);

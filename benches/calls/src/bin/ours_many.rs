@@ -1,0 +1,3 @@
+//! Two hundred calls of our pool of each kind.
+
+calls::program!(pool_std, many);

@@ -1,0 +1,3 @@
+//! Two hundred calls of rayon-core of each kind.
+
+calls::program!(rayon_core, many);
