@@ -25,13 +25,13 @@ pub(crate) struct Lane {
     pub(crate) run: fn(quick: bool) -> Result<u64>,
 }
 
-/// The longest first, so that the last one does not run alone; but those that begin together do not
-/// build in the same directory, where one would wait for the other.
+/// The longest first, so that the last one does not run alone; but neighbors do not build in the
+/// same directory, where one would wait for the other.
 pub(crate) const LANES: &[Lane] = &[
     Lane {
-        name: "host",
-        about: "all tests of all crates on this machine",
-        run: host::run,
+        name: "lint",
+        about: "formatting, spelling, plain phrases, and clippy without a warning",
+        run: lint,
     },
     Lane {
         name: "miri",
@@ -39,14 +39,14 @@ pub(crate) const LANES: &[Lane] = &[
         run: checkers::miri,
     },
     Lane {
+        name: "host",
+        about: "all tests of all crates on this machine",
+        run: host::run,
+    },
+    Lane {
         name: "loom",
         about: "the core crates' models",
         run: checkers::loom,
-    },
-    Lane {
-        name: "lint",
-        about: "formatting, spelling, plain phrases, and clippy without a warning",
-        run: lint,
     },
     Lane {
         name: "rayon",
