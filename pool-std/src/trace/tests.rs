@@ -11,8 +11,8 @@ fn a_job_has_the_name_of_the_programs_closure() {
                 pool_std::api::current_pool::CurrentPool::join<sums::add::{{closure}}, \
                 sums::add::{{closure}}, u64, u64>::{{closure}}>";
     assert_eq!(short_path(join), "sums::add::{{closure}}");
-    let install = "pool_core::job::stack::StackJob<pool_core::latch::BlockingLatch<Std>, \
-                   pool_core::registry::Registry<Std>::in_worker_cold<(), (main::run, u8)>>";
+    let install = "pool_std::thread_pool::call::<impl pool_std::thread_pool::ThreadPool>\
+                   ::install<main::run, u8>::{{closure}}";
     assert_eq!(short_path(install), "main::run");
     let own = "pool_core::fifo::JobFifo<pool_std::platform::Std>";
     assert_eq!(short_path(own), "pool_core::fifo::JobFifo");
