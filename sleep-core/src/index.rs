@@ -57,8 +57,16 @@ impl WorkerIndex {
 /// such number.
 #[inline]
 pub(crate) fn circle(first: usize, count: usize) -> impl Iterator<Item = usize> {
+    // Not by two ranges: what is done with each number would be compiled twice.
     let first = first.min(count);
-    (first..count).chain(0..first)
+    (0..count).map(move |step| {
+        let beyond = count - first;
+        if step < beyond {
+            first + step
+        } else {
+            step - beyond
+        }
+    })
 }
 
 /// More workers than the thread counters can count.
