@@ -115,6 +115,18 @@ pub(crate) struct Settings {
 impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
     /// Starts a pool. The caller owns its only reference.
     pub(crate) fn start(mut self) -> Result<Arc<Registry>, BuildError> {
+        let builder = ThreadPoolBuilder::<&mut dyn ThreadSpawn> {
+            settings: self.settings,
+            spawn: &mut self.spawn,
+        };
+        builder.start_pool()
+    }
+}
+
+/// A builder that starts threads in any way. What builds a pool is compiled in this crate, and not
+/// in each program.
+impl ThreadPoolBuilder<&mut dyn ThreadSpawn> {
+    fn start_pool(mut self) -> Result<Arc<Registry>, BuildError> {
         fork::watch();
         environment::check_features()?;
         #[cfg(all(unix, feature = "signal"))]
@@ -126,7 +138,11 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
         }
         let turns = self.turns()?;
         let num_threads = self.checked_num_threads(turns.is_some())?;
-        if let Some(size) = self.settings.stack_size.filter(|_| S::IS_STANDARD) {
+        if let Some(size) = self
+            .settings
+            .stack_size
+            .filter(|_| self.spawn.is_standard())
+        {
             threads::check_stack_size(size)?;
         }
         let followed = self.followed(turns.is_some());
@@ -153,7 +169,7 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
             crate::thread_pool::signal::listen_once(signal);
         }
         if let Some(first_turn) = first_turn {
-            first_turn.give(&registry, !S::ON_DEMAND);
+            first_turn.give(&registry, !self.spawn.is_on_demand());
         }
         Ok(registry)
     }
@@ -309,7 +325,7 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
         num_threads: usize,
     ) -> Result<LazyThreads, BuildError> {
         let is_lazy = self.settings.lazy_threads
-            && S::ON_DEMAND
+            && self.spawn.is_on_demand()
             && !self.settings.follow_processors
             && !self.settings.use_current_thread
             && parts.drivers.first().is_none()
@@ -329,7 +345,7 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
         match self.settings.thread_name.as_mut().map(|name| name(index)) {
             // The standard library would panic when the thread is started. A spawn handler may give
             // it another name.
-            Some(name) if S::IS_STANDARD && name.contains('\0') => {
+            Some(name) if self.spawn.is_standard() && name.contains('\0') => {
                 Err(BuildError::ThreadName { index, name })
             }
             name => Ok(name),

@@ -347,12 +347,16 @@ impl fmt::Debug for ThreadBuilder {
 pub trait ThreadSpawn: private::Sealed {
     /// Whether the pool can start threads without this value, when it has been built.
     #[doc(hidden)]
-    const ON_DEMAND: bool = false;
+    fn is_on_demand(&self) -> bool {
+        false
+    }
 
     /// Whether the standard library starts the threads, with the name and the stack that the
     /// program asks for.
     #[doc(hidden)]
-    const IS_STANDARD: bool = true;
+    fn is_standard(&self) -> bool {
+        true
+    }
 
     #[doc(hidden)]
     fn spawn(&mut self, thread: ThreadBuilder) -> io::Result<()>;
@@ -363,7 +367,9 @@ pub trait ThreadSpawn: private::Sealed {
 pub struct DefaultSpawn;
 
 impl ThreadSpawn for DefaultSpawn {
-    const ON_DEMAND: bool = true;
+    fn is_on_demand(&self) -> bool {
+        true
+    }
 
     fn spawn(&mut self, thread: ThreadBuilder) -> io::Result<()> {
         thread.start()
@@ -380,7 +386,9 @@ impl<F> fmt::Debug for CustomSpawn<F> {
 }
 
 impl<F: FnMut(ThreadBuilder) -> io::Result<()>> ThreadSpawn for CustomSpawn<F> {
-    const IS_STANDARD: bool = false;
+    fn is_standard(&self) -> bool {
+        false
+    }
 
     fn spawn(&mut self, thread: ThreadBuilder) -> io::Result<()> {
         (self.0)(thread)

@@ -105,7 +105,7 @@ impl<S> ThreadPoolBuilder<S> {
     }
 }
 
-impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
+impl ThreadPoolBuilder<&mut dyn ThreadSpawn> {
     /// Returns the spares of a pool with this number of workers.
     pub(super) fn spares(&mut self, num_threads: usize) -> Result<Spares, BuildError> {
         let names = (0..self.settings.max_blocking_threads)
@@ -114,14 +114,17 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
         let settings = SpareSettings {
             names,
             stack_size: self.settings.stack_size,
-            on_demand: S::ON_DEMAND,
+            on_demand: self.spawn.is_on_demand(),
         };
         Ok(Spares::new(self.settings.max_blocking_threads, settings))
     }
 
     /// Starts the spare threads of a pool that cannot start them later.
     pub(super) fn start_spares(&mut self, registry: &Arc<Registry>) -> Result<(), BuildError> {
-        for number in (0..self.settings.max_blocking_threads).filter(|_| !S::ON_DEMAND) {
+        if self.spawn.is_on_demand() {
+            return Ok(());
+        }
+        for number in 0..self.settings.max_blocking_threads {
             let spares = &registry.data().spares;
             let thread = spares.thread(registry, number, Arc::default(), SpareStart::Free);
             let index = thread.index();
