@@ -295,7 +295,7 @@ fn pools_that_have_no_guests_install() {
 ))]
 #[test]
 fn a_thread_with_a_much_smaller_stack_is_no_guest() {
-    const STACK_OF_WORKERS: usize = 16 << 20;
+    const STACK_OF_WORKERS: usize = 4 << 20;
 
     let on_small_stack = |builder: fn() -> ThreadPoolBuilder| {
         let thread = thread::Builder::new().stack_size(STACK_OF_WORKERS / 4);
