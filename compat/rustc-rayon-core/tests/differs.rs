@@ -1,6 +1,7 @@
 //! Where the original leaves the value to chance, or loses it, and what else differs: see the
 //! README.
 
+mod tokens;
 mod values;
 
 use std::{
@@ -12,10 +13,11 @@ use std::{
 };
 
 use rayon_core::{
-    Registry, ThreadPool, ThreadPoolBuilder, WorkerLocal, Yield, broadcast, current_num_threads,
-    current_thread_index, join, mark_blocked, mark_unblocked, scope, scope_fifo, spawn,
-    spawn_broadcast, yield_now,
+    Registry, ThreadBuilder, ThreadPool, ThreadPoolBuilder, WorkerLocal, Yield, broadcast,
+    current_num_threads, current_thread_index, join, mark_blocked, mark_unblocked, scope,
+    scope_fifo, spawn, spawn_broadcast, yield_now,
 };
+use tokens::Tokens;
 use values::{set, value, with};
 
 fn pool(threads: usize) -> ThreadPool {
@@ -315,4 +317,40 @@ fn jobs_in_the_wait_for_a_scoped_pool_do_not_see_its_panic() {
     let result: Result<(), _> = catch_unwind(AssertUnwindSafe(panicking));
     assert!(result.is_err());
     assert_eq!(receiver.recv(), Ok(false));
+}
+
+/// In the original, the threads that have started wait for the caller's token, and the caller for
+/// them.
+#[test]
+fn a_build_that_fails_leaves_its_threads_the_callers_token() {
+    let panicking_name = |index| match index {
+        0 => String::new(),
+        _ => panic!("on purpose"),
+    };
+    let tokens = Tokens::held_by_this_thread();
+    let build = || {
+        let builder = tokens.builder().thread_name(panicking_name);
+        builder.build_scoped(|thread| thread.run(), |_| ())
+    };
+    assert!(catch_unwind(AssertUnwindSafe(build)).is_err());
+    assert_eq!(tokens.free(), 0, "this thread holds its token");
+
+    // The last thread is named when the first one was dropped unrun.
+    let (sender, dropped) = mpsc::channel();
+    let waiting_name = move |index| {
+        if index == 2 {
+            dropped.recv().unwrap();
+        }
+        String::new()
+    };
+    let wrapper = |thread: ThreadBuilder| match thread.index() {
+        0 => {
+            drop(thread);
+            sender.send(()).unwrap();
+        }
+        _ => thread.run(),
+    };
+    let builder = tokens.builder().thread_name(waiting_name);
+    assert!(builder.build_scoped(wrapper, |_| ()).is_err());
+    assert_eq!(tokens.free(), 0, "this thread holds its token");
 }
