@@ -15,6 +15,9 @@ use crate::{
     worker::WorkerThread,
 };
 
+#[cfg(all(test, not(loom)))]
+mod tests;
+
 /// A closure that a worker runs for a thread that waits for it, whatever the closure's type and its
 /// result are. What a call goes through is compiled once, and not once for each closure.
 ///
@@ -160,7 +163,8 @@ impl<P: Platform> Registry<P> {
     #[cold]
     fn run_outside(&self, call: Call<'_, P>) {
         let header = (call.headers.of_outside)();
-        // SAFETY: 1. it was made for this type.
+        // SAFETY: 1. `Headers::named` made it for this type. A call copies its headers from calls of
+        // its platform alone.
         let job = unsafe { CallJob::with_header(header, call.closure, BlockingLatch::new()) };
         let mut node = P::Queue::node();
         // SAFETY: `inject`: 1. job and node stay here until the latch is set, after the job has
@@ -186,7 +190,8 @@ impl<P: Platform> Registry<P> {
     #[cold]
     fn run_cross(&self, current: &WorkerThread<P>, call: Call<'_, P>) {
         let header = (call.headers.of_cross)();
-        // SAFETY: 1. it was made for this type.
+        // SAFETY: 1. `Headers::named` made it for this type. A call copies its headers from calls of
+        // its platform alone.
         let job = unsafe { CallJob::with_header(header, call.closure, SpinLatch::cross(current)) };
         let mut node = P::Queue::node();
         // SAFETY: as in `run_outside`; the latch, too, is one that any thread may set.
