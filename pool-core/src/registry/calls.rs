@@ -163,8 +163,8 @@ impl<P: Platform> Registry<P> {
     #[cold]
     fn run_outside(&self, call: Call<'_, P>) {
         let header = (call.headers.of_outside)();
-        // SAFETY: 1. `Headers::named` made it for this type. A call copies its headers from calls of
-        // its platform alone.
+        // SAFETY: 1. `Headers::named` made it for this type. A call copies its headers from calls
+        // of its platform alone.
         let job = unsafe { CallJob::with_header(header, call.closure, BlockingLatch::new()) };
         let mut node = P::Queue::node();
         // SAFETY: `inject`: 1. job and node stay here until the latch is set, after the job has
@@ -190,8 +190,8 @@ impl<P: Platform> Registry<P> {
     #[cold]
     fn run_cross(&self, current: &WorkerThread<P>, call: Call<'_, P>) {
         let header = (call.headers.of_cross)();
-        // SAFETY: 1. `Headers::named` made it for this type. A call copies its headers from calls of
-        // its platform alone.
+        // SAFETY: 1. `Headers::named` made it for this type. A call copies its headers from calls
+        // of its platform alone.
         let job = unsafe { CallJob::with_header(header, call.closure, SpinLatch::cross(current)) };
         let mut node = P::Queue::node();
         // SAFETY: as in `run_outside`; the latch, too, is one that any thread may set.

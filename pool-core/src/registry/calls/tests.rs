@@ -13,7 +13,7 @@ fn a_call_that_is_not_run_panics_and_drops_its_closure() {
     let owned = std::sync::Arc::new(());
     let captured = owned.clone();
     let closure = move |_: &WorkerThread<Test>, _| drop(captured);
-    let not_run = || Call::enter(closure, |call| core::mem::forget(call));
+    let not_run = || Call::enter(closure, |_| ());
     assert!(catch_unwind(AssertUnwindSafe(not_run)).is_err());
     assert_eq!(std::sync::Arc::strong_count(&owned), 1);
 }
@@ -58,7 +58,7 @@ fn another_thread_may_drop_a_call() {
     let closure = |_: &WorkerThread<Test>, _| ();
     let dropped = || {
         Call::enter(closure, |call| {
-            thread::scope(|threads| threads.spawn(|| drop(call)).join().unwrap());
+            thread::scope(|threads| threads.spawn(move || _ = call).join().unwrap());
         });
     };
     assert!(catch_unwind(AssertUnwindSafe(dropped)).is_err());
