@@ -58,7 +58,11 @@ fn another_thread_may_drop_a_call() {
     let closure = |_: &WorkerThread<Test>, _| ();
     let dropped = || {
         Call::enter(closure, |call| {
-            thread::scope(|threads| threads.spawn(move || _ = call).join().unwrap());
+            thread::scope(|threads| {
+                threads.spawn(move || {
+                    let _dropped = call;
+                });
+            });
         });
     };
     assert!(catch_unwind(AssertUnwindSafe(dropped)).is_err());
