@@ -1,9 +1,14 @@
-//! Whether a thread waits for something outside the pool, if the system tells.
+//! What threads do outside the pool, if the system tells.
+
+use std::time::Duration;
 
 use crate::system;
 
+#[cfg(all(test, any(target_os = "linux", target_os = "android"), not(miri)))]
+mod tests;
+
 /// A thread, by its number in the system.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct SystemThread(Option<i32>);
 
 impl SystemThread {
@@ -22,5 +27,36 @@ impl SystemThread {
     /// None if the system does not say.
     pub(super) fn is_blocked(self) -> Option<bool> {
         system::is_blocked(self.0?)
+    }
+
+    /// Returns how much processor time the thread has used. None if the system does not say.
+    pub(super) fn time(self) -> Option<Duration> {
+        system::thread_time(self.0?)
+    }
+}
+
+/// Threads of the process that could run at one moment and have not run since, each with the
+/// processor time that it had used then.
+pub(super) struct NotYetRun(Vec<(i32, Duration)>);
+
+impl NotYetRun {
+    /// Looks at all threads but the calling one.
+    pub(super) fn now() -> Self {
+        let current = system::thread_number();
+        let others = system::threads().into_iter();
+        let others = others.filter(|&thread| Some(thread) != current && system::can_run(thread));
+        Self(
+            others
+                .filter_map(|thread| Some((thread, system::thread_time(thread)?)))
+                .collect(),
+        )
+    }
+
+    /// Whether each of them has run, or has nothing to run.
+    pub(super) fn is_over(&mut self) -> bool {
+        self.0.retain(|&(thread, time)| {
+            system::can_run(thread) && system::thread_time(thread) == Some(time)
+        });
+        self.0.is_empty()
     }
 }

@@ -16,10 +16,12 @@ use super::{
 use crate::thread_pool::handlers::PanicHandler;
 
 mod guards;
+mod looks;
 mod state;
 
 pub(crate) use guards::{Hold, Present};
-use state::{Member, State, Status, UNKNOWN, Waits};
+use looks::UNKNOWN;
+use state::{Member, State, Status, Waits};
 
 /// How often a worker that waits for its turn looks at what the one that has it does.
 const LOOK: Duration = Duration::from_millis(1);
@@ -62,7 +64,7 @@ impl Turns {
                 is_taken: false,
                 holds: 0,
                 last_choice: Instant::now(),
-                blocked: None,
+                looks: None,
                 stuck: None,
                 ready: Vec::new(),
             }),

@@ -10,7 +10,7 @@ use std::{
     thread::JoinHandle,
 };
 use std::{
-    fs, mem::MaybeUninit, os::unix::fs::MetadataExt as _, ptr, sync::atomic::AtomicU32,
+    fs, io, mem::MaybeUninit, os::unix::fs::MetadataExt as _, ptr, sync::atomic::AtomicU32,
     time::Duration,
 };
 
@@ -82,25 +82,55 @@ pub(crate) fn thread_number() -> Option<i32> {
     i32::try_from(number).ok()
 }
 
+/// Returns the numbers of the threads of this process, or none if the system does not say.
+pub(crate) fn threads() -> Vec<i32> {
+    let threads = fs::read_dir("/proc/self/task").into_iter().flatten();
+    let number = |thread: io::Result<fs::DirEntry>| thread.ok()?.file_name().to_str()?.parse().ok();
+    threads.filter_map(number).collect()
+}
+
 /// Whether a thread of this process sleeps in a system call: it waits for a lock, for input, or for
 /// a time. None if the system does not say.
 pub(crate) fn is_blocked(thread: i32) -> Option<bool> {
+    Some(state_of(thread)? == 'S')
+}
+
+/// Whether a thread of this process runs, or will without the help of another one: it waits for a
+/// processor, or for the kernel.
+pub(crate) fn can_run(thread: i32) -> bool {
+    matches!(state_of(thread), Some('R' | 'D'))
+}
+
+fn state_of(thread: i32) -> Option<char> {
     let stat = fs::read_to_string(format!("/proc/self/task/{thread}/stat")).ok()?;
     // The name of the thread is in parentheses, and may contain some.
     let (_, state) = stat.rsplit_once(')')?;
-    Some(state.trim_start().starts_with('S'))
+    state.trim_start().chars().next()
+}
+
+/// Returns how much processor time a thread of this process has used. None if the system does not
+/// say.
+pub(crate) fn thread_time(thread: i32) -> Option<Duration> {
+    // The kernel's number for the clock of one thread, which the C library has a name for only if
+    // its own handle of the thread is known.
+    const CLOCK_OF_THREAD: i32 = 0b110;
+    time_of((!thread << 3) | CLOCK_OF_THREAD)
 }
 
 /// Returns how much processor time all threads of this process have used. None if the system does
 /// not say.
 pub(crate) fn process_time() -> Option<Duration> {
+    time_of(libc::CLOCK_PROCESS_CPUTIME_ID)
+}
+
+fn time_of(clock: libc::clockid_t) -> Option<Duration> {
     let mut time = libc::timespec {
         tv_sec: 0,
         tv_nsec: 0,
     };
     // SAFETY: The call writes to a value that is borrowed for it, of the type that the C library
     // declares.
-    let result = unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &raw mut time) };
+    let result = unsafe { libc::clock_gettime(clock, &raw mut time) };
     let seconds = u64::try_from(time.tv_sec).ok()?;
     let nanoseconds = u32::try_from(time.tv_nsec).ok()?;
     (result == 0).then_some(Duration::new(seconds, nanoseconds))

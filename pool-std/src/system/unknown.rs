@@ -26,7 +26,19 @@ pub(crate) const fn thread_number() -> Option<i32> {
     None
 }
 
+pub(crate) const fn threads() -> [i32; 0] {
+    []
+}
+
 pub(crate) const fn is_blocked(_thread: i32) -> Option<bool> {
+    None
+}
+
+pub(crate) const fn can_run(_thread: i32) -> bool {
+    false
+}
+
+pub(crate) const fn thread_time(_thread: i32) -> Option<Duration> {
     None
 }
 

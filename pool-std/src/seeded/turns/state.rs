@@ -3,26 +3,15 @@
 use std::{
     fmt::Write as _,
     sync::{Arc, Condvar},
-    time::{Duration, Instant},
+    time::Instant,
 };
 
 use super::{
     super::{choices::Choices, system::SystemThread},
-    LOOK, SETTLING,
+    SETTLING,
+    looks::Looks,
 };
 
-#[cfg(all(test, any(target_os = "linux", target_os = "android"), not(miri)))]
-mod tests;
-
-/// For how long a worker must be seen to wait for something outside the pool.
-const BLOCKED: Duration = Duration::from_millis(20);
-/// How often, in different milliseconds. On a busy machine there are few looks in that time, and a
-/// worker may happen to wait for a moment at each of them.
-const LOOKS: u32 = 10;
-/// How long a worker may keep the turn where the system does not tell what it does.
-pub(super) const UNKNOWN: Duration = Duration::from_secs(if cfg!(miri) { 20 } else { 1 });
-/// How long a worker may keep the turn that runs: it may wait for another one without sleeping.
-const COMPUTING: Duration = Duration::from_secs(2);
 /// How many choices members that come to rest may make first, and so many more for each member. On
 /// a busy machine, a choice may take as long as a time slice of each thread that computes.
 const CHOICES_TO_REST: u64 = 1000;
@@ -39,21 +28,12 @@ pub(super) struct State {
     /// nor taken away meanwhile.
     pub(super) holds: usize,
     pub(super) last_choice: Instant,
-    /// Whether the member that has the turn was blocked at all looks since it has it.
-    pub(super) blocked: Option<Blocked>,
+    /// At the member that has the turn.
+    pub(super) looks: Option<Looks>,
     /// Since when all members are seen to wait, and at which choice.
     pub(super) stuck: Option<(u64, Instant)>,
     /// Kept to save allocations.
     pub(super) ready: Vec<usize>,
-}
-
-/// The looks at a member that was blocked at each of them.
-pub(super) struct Blocked {
-    /// The number of choices at the first one.
-    choice: u64,
-    first: Instant,
-    last: Instant,
-    looks: u32,
 }
 
 pub(super) struct Member {
@@ -122,39 +102,15 @@ impl State {
         let Some(turn) = self.turn.filter(|_| self.is_taken && self.holds == 0) else {
             return;
         };
-        let is_over = match self.members[turn].thread.is_blocked() {
-            Some(true) => self.is_blocked_for_long(),
-            Some(false) => {
-                self.blocked = None;
-                self.last_choice.elapsed() >= COMPUTING
-            }
-            None => self.last_choice.elapsed() >= UNKNOWN,
-        };
-        if is_over {
-            self.blocked = None;
+        let (thread, choice) = (self.members[turn].thread, self.choices.made());
+        let earlier = self.looks.take().filter(|it| it.are_at(thread, choice));
+        let mut looks = earlier.unwrap_or_else(|| Looks::new(thread, choice));
+        if looks.look() {
             self.members[turn].status = Status::Blocked;
             self.pass(None, at_rest);
+        } else {
+            self.looks = Some(looks);
         }
-    }
-
-    /// Counts a look at which the member that has the turn is blocked. Returns whether it is taken
-    /// to be blocked.
-    fn is_blocked_for_long(&mut self) -> bool {
-        let (choice, now) = (self.choices.made(), Instant::now());
-        let earlier = self.blocked.take().filter(|it| it.choice == choice);
-        let mut blocked = earlier.unwrap_or(Blocked {
-            choice,
-            first: now,
-            last: now,
-            looks: 0,
-        });
-        if now - blocked.last >= LOOK {
-            blocked.last = now;
-            blocked.looks += 1;
-        }
-        let is_long = blocked.looks >= LOOKS && now - blocked.first >= BLOCKED;
-        self.blocked = Some(blocked);
-        is_long
     }
 
     pub(super) fn describe_waits(&self) -> Waits {
