@@ -12,7 +12,7 @@
 //! | anything else | nothing |
 //!
 //! The jobs of a scope that no worker has queued are in its subtree, too: the worker finds them by
-//! [`ScopeCore::complete_taking`](crate::ScopeCore::complete_taking). A wait for a job by its
+//! [`ScopeCore::run_taking`](crate::ScopeCore::run_taking). A wait for a job by its
 //! handle, or for a future, finds those of all scopes that its own job has opened.
 //!
 //! And so is what descends from these: the jobs that a thief pushes while it runs one of them. How

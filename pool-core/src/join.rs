@@ -8,6 +8,7 @@ use core::{
 use deque_core::{FastPush, Order, Position, TakeBack};
 
 use crate::{
+    cold::{ColdPath, Path},
     isolation::Isolation,
     job::{AwaitableHeader, Awaiting, Body, Job, JobContext, JobFn, JobRef, discard_panic},
     latch::{Latch, SpinLatch},
@@ -116,6 +117,15 @@ impl<P: Platform> WorkerThread<P> {
     #[cold]
     #[inline(never)]
     fn queue_half(&self, pushed: FastPush, job: JobRef, header: &JoinHeader<P>) -> bool {
+        P::run_cold(ColdPath(Path::QueueHalf(self, pushed, job, header)))
+    }
+
+    pub(crate) fn queue_half_cold(
+        &self,
+        pushed: FastPush,
+        job: JobRef,
+        header: &JoinHeader<P>,
+    ) -> bool {
         if pushed == FastPush::LimitReached && self.own().try_push(job).is_err() {
             return false;
         }
@@ -183,6 +193,10 @@ impl<P: Platform> WorkerThread<P> {
     #[cold]
     #[inline(never)]
     fn reclaim_or_wait(&self, answer: TakeBack, job: &JoinHeader<P>) -> bool {
+        P::run_cold(ColdPath(Path::ReclaimOrWait(self, answer, job)))
+    }
+
+    pub(crate) fn reclaim_or_wait_cold(&self, answer: TakeBack, job: &JoinHeader<P>) -> bool {
         let latch = SpinLatch::new(self);
         let mut room = MaybeUninit::uninit();
         let awaited = self.await_job(job);
@@ -249,7 +263,7 @@ impl<P: Platform> WorkerThread<P> {
 /// has been run; it leads to the latch of its owner if that waits; until then it holds the job's
 /// position in its owner's deque.
 #[repr(transparent)]
-struct JoinHeader<P: Platform> {
+pub(crate) struct JoinHeader<P: Platform> {
     header: AwaitableHeader,
     /// The type of the header's latch.
     latch: PhantomData<*const SpinLatch<'static, P>>,

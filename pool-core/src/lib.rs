@@ -17,6 +17,7 @@ extern crate sleep_primitives;
 mod primitive;
 
 mod broadcast;
+mod cold;
 mod deadlock;
 mod fifo;
 mod guard;
@@ -43,6 +44,7 @@ pub mod trace;
 mod unwind;
 mod worker;
 
+pub use cold::ColdPath;
 pub use deadlock::{DeadlockDetection, NoDeadlockDetection};
 pub use fifo::JobFifo;
 pub use guard::ReadGuard;

@@ -5,6 +5,7 @@ use progress_core::{Domain, ManagedThread, Progress};
 use sleep_core::{AwakeSet, LendSeats, Parker, SleepProtocol, WorkerIndex};
 
 use crate::{
+    cold::ColdPath,
     deadlock::DeadlockDetection,
     isolation::Isolation,
     job::JobRef,
@@ -208,6 +209,17 @@ pub unsafe trait Platform: Sized + 'static {
     fn delays_wake(registry: &Registry<Self>) -> bool {
         let _ = registry;
         false
+    }
+
+    /// Runs a path: calls [`run`](ColdPath::run) once before it returns, and returns the answer.
+    ///
+    /// By default in its caller, so that a program has only those of the pool's functions that it
+    /// needs, and each crate copies of its own. A platform whose type has no parameters does so in
+    /// a function that is not inlined, which has these functions compiled once, with the
+    /// platform.
+    #[inline(always)]
+    fn run_cold(path: ColdPath<'_, Self>) -> bool {
+        path.run()
     }
 
     /// Returns a number that differs from worker to worker, for the order in which this worker

@@ -61,20 +61,61 @@ impl<'w, P: Platform> ScopeCore<'w, P> {
     /// Continues the first panic of the body or of a job, when all jobs have ended. Panics if it is
     /// called a second time.
     pub fn complete<R>(&self, owner: Option<&WorkerThread<P>>, body: impl FnOnce() -> R) -> R {
-        self.complete_by(body, |body| {
-            self.run_and_wait(owner, OutsideScopes::None, body);
-        })
+        self.complete_by(body, |body| self.run(owner, body))
     }
 
-    /// Completes the scope by a function that runs the body and waits, whatever the body's type is.
-    fn complete_by<R>(&self, body: impl FnOnce() -> R, run: impl FnOnce(&mut dyn FnMut())) -> R {
+    /// Completes the scope by a function that [runs](Self::run) the body, or [runs it
+    /// taking](Self::run_taking) jobs, whatever the body's type is. So that function is compiled
+    /// once.
+    ///
+    /// # Panics
+    /// As [`complete`](Self::complete). Panics if the body was not run.
+    pub fn complete_by<R>(
+        &self,
+        body: impl FnOnce() -> R,
+        run: impl FnOnce(&mut dyn FnMut()),
+    ) -> R {
         let mut body = Some(body);
         let mut result = None;
         run(&mut || result = body.take().map(|body| body()));
         if let Some(panic) = self.panic.take() {
             continue_panic::<P, _>(panic, result);
         }
-        result.expect("no panic, so there is a result")
+        result.expect("the body of a scope was not run")
+    }
+
+    /// Runs the scope's body and then waits for its jobs, for [`complete_by`](Self::complete_by).
+    ///
+    /// # Panics
+    /// If it is called a second time.
+    pub fn run(&self, owner: Option<&WorkerThread<P>>, body: &mut dyn FnMut()) {
+        self.run_and_wait(owner, OutsideScopes::None, body);
+    }
+
+    /// Runs the body and waits as [`run`](Self::run) does. A worker that waits in isolation, for
+    /// this scope or for the result of one of its jobs, takes jobs by `take` meanwhile: those of
+    /// this scope that no worker has queued. It takes no other ones that are for all workers, and
+    /// may be the only worker that could run them.
+    ///
+    /// It is told by [`Registry::call_isolated_waiter`].
+    ///
+    /// # Panics
+    /// As [`run`](Self::run). If `take` panics in a wait, the process ends.
+    ///
+    /// # Safety
+    /// 1. `take` gives out each job once.
+    pub unsafe fn run_taking(
+        &self,
+        owner: Option<&WorkerThread<P>>,
+        take: &(dyn Fn() -> Option<JobRef> + Sync),
+        body: &mut dyn FnMut(),
+    ) {
+        match (owner, self.pending.isolated_wait()) {
+            (Some(worker), Some(awaited)) => worker.while_scope_is_open(take, awaited, || {
+                self.run_and_wait(owner, OutsideScopes::Innermost, body);
+            }),
+            _ => self.run_and_wait(owner, OutsideScopes::None, body),
+        }
     }
 
     fn run_and_wait(
@@ -90,44 +131,9 @@ impl<'w, P: Platform> ScopeCore<'w, P> {
         self.pending.end(owner, outside);
     }
 
-    /// Runs the body and waits as [`complete`](Self::complete) does. A worker that waits in
-    /// isolation, for this scope or for the result of one of its jobs, takes jobs by `take`
-    /// meanwhile: those of this scope that no worker has queued. It takes no other ones that are
-    /// for all workers, and may be the only worker that could run them.
-    ///
-    /// It is told by [`Registry::call_isolated_waiter`].
-    ///
-    /// # Panics
-    /// As [`complete`](Self::complete). If `take` panics in a wait, the process ends.
-    ///
-    /// # Safety
-    /// 1. `take` gives out each job once.
-    pub unsafe fn complete_taking<R>(
-        &self,
-        owner: Option<&WorkerThread<P>>,
-        take: &(dyn Fn() -> Option<JobRef> + Sync),
-        body: impl FnOnce() -> R,
-    ) -> R {
-        self.complete_by(body, |body| self.run_taking(owner, take, body))
-    }
-
-    fn run_taking(
-        &self,
-        owner: Option<&WorkerThread<P>>,
-        take: &(dyn Fn() -> Option<JobRef> + Sync),
-        body: &mut dyn FnMut(),
-    ) {
-        match (owner, self.pending.isolated_wait()) {
-            (Some(worker), Some(awaited)) => worker.while_scope_is_open(take, awaited, || {
-                self.run_and_wait(owner, OutsideScopes::Innermost, body);
-            }),
-            _ => self.run_and_wait(owner, OutsideScopes::None, body),
-        }
-    }
-
     /// Returns the worker that waits for this scope if it runs only the scope's jobs meanwhile, and
     /// what descends from them. A job that no worker queues comes to it by
-    /// [`complete_taking`](Self::complete_taking), and not by the pool's injector.
+    /// [`run_taking`](Self::run_taking), and not by the pool's injector.
     pub fn isolated_waiter(&self) -> Option<WorkerIndex> {
         self.pending.isolated_waiter()
     }

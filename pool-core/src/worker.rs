@@ -33,6 +33,7 @@ mod tests;
 mod wait;
 mod yielding;
 
+pub(crate) use idle::Setter;
 use open_scopes::OpenScopes;
 use post::Watch;
 pub use shared::{WorkerShared, WorkerStorage};

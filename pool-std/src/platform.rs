@@ -15,8 +15,8 @@ use std::{
 
 use deque_core::{Growable, Injector};
 use pool_core::{
-    Isolation, JobQueue, JobRef, ManagedWorker, Parker, Platform, Replaced, Steal, Waiter, WokenBy,
-    WorkerIndex, WorkerShared, progress::Participant,
+    ColdPath, Isolation, JobQueue, JobRef, ManagedWorker, Parker, Platform, Replaced, Steal,
+    Waiter, WokenBy, WorkerIndex, WorkerShared, progress::Participant,
 };
 
 use crate::{
@@ -191,6 +191,11 @@ unsafe impl Platform for Std {
 
     fn isolation(registry: &Registry, depth: usize) -> Isolation {
         registry.data().waits.isolation(depth)
+    }
+
+    #[inline(never)]
+    fn run_cold(path: ColdPath<'_, Self>) -> bool {
+        path.run()
     }
 
     fn wait_outside(registry: &Registry, wait: impl FnOnce()) {

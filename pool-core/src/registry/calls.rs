@@ -7,6 +7,7 @@ use core::{
 
 use super::Registry;
 use crate::{
+    cold::{ColdPath, Path},
     job::{JobContext, JobHeader, StackJob},
     latch::{BlockingLatch, Latch, SpinLatch},
     platform::Platform,
@@ -150,18 +151,22 @@ impl<P: Platform> Registry<P> {
     ///
     /// # Panics
     /// Continues the closure's panic.
-    pub fn run_call(&self, call: Call<'_, P>) {
+    pub fn run_call(&self, mut call: Call<'_, P>) {
         // SAFETY: a thread's worker lives as long as the thread is one.
         match unsafe { P::current().as_ref() } {
             Some(worker) if ptr::eq(worker.registry(), self) => call.run(worker, false),
-            None => self.run_outside(call),
-            Some(worker) => self.run_cross(worker, call),
+            None => {
+                P::run_cold(ColdPath(Path::RunOutside(self, call.reborrow())));
+            }
+            Some(worker) => {
+                P::run_cold(ColdPath(Path::RunCross(self, worker, call.reborrow())));
+            }
         }
     }
 
     /// Runs a call of a thread that is not a worker of any pool.
     #[cold]
-    fn run_outside(&self, call: Call<'_, P>) {
+    pub(crate) fn run_outside(&self, call: Call<'_, P>) {
         let header = (call.headers.of_outside)();
         // SAFETY: 1. `Headers::named` made it for this type. A call copies its headers from calls
         // of its platform alone.
@@ -188,7 +193,7 @@ impl<P: Platform> Registry<P> {
 
     /// Runs a call of a worker of another pool. It runs jobs of its own pool while it waits.
     #[cold]
-    fn run_cross(&self, current: &WorkerThread<P>, call: Call<'_, P>) {
+    pub(crate) fn run_cross(&self, current: &WorkerThread<P>, call: Call<'_, P>) {
         let header = (call.headers.of_cross)();
         // SAFETY: 1. `Headers::named` made it for this type. A call copies its headers from calls
         // of its platform alone.

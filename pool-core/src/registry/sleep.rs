@@ -14,6 +14,7 @@ use sleep_core::{
 
 use super::Registry;
 use crate::{
+    cold::{ColdPath, Path},
     job::JobRef,
     platform::Platform,
     primitive::{Ordering, fence},
@@ -218,6 +219,10 @@ impl<P: Platform> Registry<P> {
     /// Wakes a worker if it sleeps. For the setter of a latch that said that its waiter sleeps.
     #[inline]
     pub fn wake_worker(&self, worker: WorkerIndex) {
+        P::run_cold(ColdPath(Path::WakeWorker(self, worker)));
+    }
+
+    pub(crate) fn wake_worker_cold(&self, worker: WorkerIndex) {
         no_unwind(|| self.wake_lone_sleeper(worker) || self.sleep.0.wake_worker(worker));
     }
 

@@ -47,7 +47,7 @@ use crate::{
 
 /// Which thread will set the latch that the worker waits for.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Setter {
+pub(crate) enum Setter {
     /// A worker of the same pool.
     Worker,
     /// Any other thread.

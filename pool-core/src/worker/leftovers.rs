@@ -7,6 +7,7 @@
 use deque_core::Position;
 
 use crate::{
+    cold::{ColdPath, Path},
     platform::Platform,
     primitive::{Ordering, fence},
     worker::WorkerThread,
@@ -45,6 +46,10 @@ impl<P: Platform> WorkerThread<P> {
     /// the job, no worker that waits in isolation would find that they descend from what it waits
     /// for, and this worker may run something that waits for that one, or park.
     pub(crate) fn run_rest_from(&self, begin: Position) {
+        P::run_cold(ColdPath(Path::RunRest(self, begin)));
+    }
+
+    pub(crate) fn run_rest_cold(&self, begin: Position) {
         while self.own().next_position().is_at_or_after(begin) && self.run_isolated_job(begin) {}
     }
 

@@ -194,7 +194,7 @@ impl<P: Platform> Registry<P> {
 
     /// Tells a worker that [waits in isolation](crate::ScopeCore::isolated_waiter) for a scope,
     /// or will, that a job of the scope was queued where it
-    /// [looks](crate::ScopeCore::complete_taking) during that wait. It does not overlook the
+    /// [looks](crate::ScopeCore::run_taking) during that wait. It does not overlook the
     /// job.
     ///
     /// Call this after queueing.

@@ -22,6 +22,7 @@
 use core::cell::Cell;
 
 use crate::{
+    cold::{ColdPath, Path},
     job::JobRef,
     metrics::{Event, Observer as _},
     platform::Platform,
@@ -165,12 +166,17 @@ impl<P: Platform> WorkerThread<P> {
         fence(Ordering::SeqCst);
         // The frame of a caller may hold the jobs, so that it must not be left.
         if !no_unwind(|| self.registry().all_are_awake()) || self.is_awaited_asleep() {
-            self.announce_posted_cold(count);
+            self.announce_posted_to_sleepers(count);
         }
     }
 
     #[cold]
-    fn announce_posted_cold(&self, count: usize) {
+    #[inline(never)]
+    fn announce_posted_to_sleepers(&self, count: usize) {
+        P::run_cold(ColdPath(Path::AnnouncePosted(self, count)));
+    }
+
+    pub(crate) fn announce_posted_cold(&self, count: usize) {
         let was_empty = || self.own().len() <= count;
         // A scope or a thread outside may wait for the jobs.
         no_unwind(|| {

@@ -4,6 +4,7 @@ use deque_core::Position;
 use sleep_core::CoreLatch;
 
 use crate::{
+    cold::{ColdPath, Path},
     isolation::Isolation,
     platform::Platform,
     unwind::no_unwind,
@@ -67,7 +68,7 @@ impl<P: Platform> WorkerThread<P> {
     /// waits for, which sets the latch.
     pub(crate) fn wait_for(&self, awaited: Awaited, latch: &CoreLatch) {
         if !latch.probe() {
-            self.wait_cold(awaited, latch, Setter::Worker);
+            self.wait_in_path(awaited, latch, Setter::Worker);
         }
     }
 
@@ -78,7 +79,7 @@ impl<P: Platform> WorkerThread<P> {
     /// for comes from outside, whatever the workers of this pool do.
     pub fn wait_for_outside(&self, latch: &CoreLatch) {
         if !latch.probe() {
-            self.wait_cold(self.await_from_now(), latch, Setter::Outside);
+            self.wait_in_path(self.await_from_now(), latch, Setter::Outside);
         }
     }
 
@@ -88,7 +89,7 @@ impl<P: Platform> WorkerThread<P> {
     pub fn wait_for_any_job(&self, latch: &CoreLatch) {
         if !latch.probe() {
             let awaited = self.await_from_now().with_outside(OutsideScopes::All);
-            self.wait_cold(awaited, latch, Setter::Outside);
+            self.wait_in_path(awaited, latch, Setter::Outside);
         }
     }
 
@@ -99,7 +100,7 @@ impl<P: Platform> WorkerThread<P> {
     pub fn wait_for_own_job(&self, latch: &CoreLatch) {
         if !latch.probe() {
             let awaited = self.await_from_now().with_outside(OutsideScopes::All);
-            self.wait_cold(awaited, latch, Setter::Worker);
+            self.wait_in_path(awaited, latch, Setter::Worker);
         }
     }
 
@@ -142,7 +143,11 @@ impl<P: Platform> WorkerThread<P> {
     }
 
     #[cold]
-    fn wait_cold(&self, awaited: Awaited, latch: &CoreLatch, setter: Setter) {
+    fn wait_in_path(&self, awaited: Awaited, latch: &CoreLatch, setter: Setter) {
+        P::run_cold(ColdPath(Path::Wait(self, awaited, latch, setter)));
+    }
+
+    pub(crate) fn wait_cold(&self, awaited: Awaited, latch: &CoreLatch, setter: Setter) {
         match awaited.isolation {
             Isolation::Anything => self.run_jobs_until(latch, setter, false),
             _ => self.wait_isolated(latch, awaited, setter),

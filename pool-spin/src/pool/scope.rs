@@ -196,8 +196,11 @@ fn in_scope<'scope, S: System, R>(
         lifetime: PhantomData,
     };
     let take = || scope.take_outside();
-    // SAFETY: 1. The queue gives out each job once.
-    unsafe { scope.core.complete_taking(owner, &take, || body(&scope)) }
+    scope.core.complete_by(
+        || body(&scope),
+        // SAFETY: 1. The queue gives out each job once.
+        |body| unsafe { scope.core.run_taking(owner, &take, body) },
+    )
 }
 
 impl<S: System> SpinPool<S> {

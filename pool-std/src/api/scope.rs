@@ -145,9 +145,13 @@ impl ScopeBase<'_> {
         // A worker runs what it can by itself, and ends the process when it would sleep.
         let waits = || owner.is_none() && self.core.has_pending_jobs();
         let body = || fork::abort_if_forked_in(&self.registry, &waits, body);
+        self.core.complete_by(body, |body| self.run(owner, body))
+    }
+
+    fn run(&self, owner: Option<&WorkerThread>, body: &mut dyn FnMut()) {
         let take = || self.outside.get()?.take();
         // SAFETY: 1. the queue gives out each job once.
-        unsafe { self.core.complete_taking(owner, &take, body) }
+        unsafe { self.core.run_taking(owner, &take, body) }
     }
 
     /// Queues a job for a thread that is not a worker of the scope's pool.
@@ -225,6 +229,8 @@ impl<'scope> Scope<'scope> {
     /// });
     /// assert_eq!(leaves.into_inner(), 10);
     /// ```
+    // Not within the caller's code, whose registers it would take.
+    #[inline(never)]
     pub fn spawn<F>(&self, body: F)
     where
         F: FnOnce(&Self) + Send + 'scope,

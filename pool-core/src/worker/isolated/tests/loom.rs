@@ -193,7 +193,7 @@ fn open_scope_with_jobs_from_outside<const POSTERS: usize>() {
                 .collect();
             let take = || JobQueue::steal(&outside).success();
             // SAFETY: 1. the queue gives it out once.
-            unsafe { scope.complete_taking(Some(worker), &take, || ()) };
+            unsafe { scope.run_taking(Some(worker), &take, &mut || ()) };
             posters
                 .into_iter()
                 .for_each(|poster| poster.join().unwrap());
