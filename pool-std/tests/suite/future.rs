@@ -250,6 +250,31 @@ fn a_future_that_is_aborted_in_its_last_poll_gives_no_result() {
 }
 
 #[test]
+fn the_panic_of_a_future_that_is_aborted_in_its_last_poll_goes_to_the_handler() {
+    let (sender, receiver) = mpsc::channel();
+    let sender = Mutex::new(sender);
+    let pool = ThreadPoolBuilder::new()
+        .num_threads(1)
+        .panic_handler(move |panic| sender.lock().unwrap().send(panic).unwrap())
+        .build()
+        .unwrap();
+    let (begin, is_polled) = mpsc::channel();
+    let (go_on, may_go_on) = mpsc::channel();
+    let job: JoinHandle<()> = pool.spawn_future(async move {
+        begin.send(()).unwrap();
+        may_go_on.recv().unwrap();
+        panic_any(5_u8);
+    });
+    is_polled.recv().unwrap();
+    assert!(job.abort());
+    go_on.send(()).unwrap();
+    pool.wait_idle().unwrap();
+    let panic = receiver.try_recv().expect("no caller gets the panic");
+    assert_eq!(panic.downcast_ref(), Some(&5_u8));
+    assert!(job.join().is_err_and(|error| error.is_aborted()));
+}
+
+#[test]
 fn a_pool_goes_on_until_its_futures_have_ended() {
     let pool = pool(2);
     let event = Event::default();

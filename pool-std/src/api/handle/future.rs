@@ -40,7 +40,8 @@ use crate::{
 ///
 /// The handle is that of [`spawn_handle`](crate::spawn_handle()), with these differences:
 /// - [`abort`](ScopedJoinHandle::abort) drops a future that has not ended, between two polls, on a
-///   worker. A poll that has begun runs to its end; if it is the last one, its result is dropped.
+///   worker. A poll that has begun runs to its end; if it is the last one, its result is dropped,
+///   and a panic goes to the pool's [handler](crate::ThreadPoolBuilder::panic_handler).
 /// - A worker that [joins](ScopedJoinHandle::join) it polls it each time that it was woken, also in
 ///   an [isolated](crate::isolate) call. There it polls no other future: if the one that it joins
 ///   awaits another one of the pool, or if the worker [blocks](crate::block_on) on a handle instead
@@ -201,8 +202,8 @@ where
     }
 
     /// Drops the future, and gives its result to the owner of the handle. None if that owner has
-    /// aborted it.
-    fn finish(&self, result: Option<Result<F::Output, Panic>>) {
+    /// aborted it. If the owner does so now, a panic goes to the pool's handler.
+    fn finish(&self, mut result: Option<Result<F::Output, Panic>>) {
         let handlers = &self.registry.data().handlers;
         // SAFETY: this thread polls, and ends that below; the reference is not used any more then.
         let future = unsafe { (*self.future.get()).as_ref() };
@@ -222,11 +223,17 @@ where
         // SAFETY: 1. it lives, and the state makes this the only call.
         let ended = unsafe {
             Task::run(task, |()| {
+                let result = result.take();
                 let result = result.expect("the thread that aborts it has claimed it");
                 result.unwrap_or_else(|panic| resume_unwind(panic))
             })
         };
         handlers.handle_panic("a spawned future", ended);
+        if let Some(unwanted) = result {
+            handlers.run_and_handle_panic("an aborted future", || {
+                drop(unwanted.unwrap_or_else(|panic| resume_unwind(panic)));
+            });
+        }
         self.ring_joiner(self.state.finish());
         self.registry.remove_reference();
     }
