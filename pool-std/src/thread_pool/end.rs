@@ -67,7 +67,9 @@ impl ThreadPool {
     ///
     /// Until the pool has ended, it still takes jobs from every thread, which delay the end. From
     /// then on, its methods that run or spawn anything panic, because no worker is left that would
-    /// do it. On a thread that the pool has adopted, those that run a closure run it there.
+    /// do it. On a thread that the pool has adopted, [`install`](Self::install),
+    /// [`call`](Self::call) and [`join`](Self::join) run their closures there, and
+    /// [`scope`](Self::scope) runs in the global pool.
     ///
     /// A worker of another pool, or a thread that is a worker by
     /// [`use_current_thread`](crate::ThreadPoolBuilder::use_current_thread), runs jobs meanwhile.

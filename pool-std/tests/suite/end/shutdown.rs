@@ -254,6 +254,34 @@ fn an_adopted_thread_shuts_its_pool_down_in_time_or_not() {
     on_new_thread.join().unwrap();
 }
 
+/// Some run their closure there, scopes are of the global pool, and the others panic.
+#[test]
+fn an_adopted_thread_calls_a_pool_that_has_ended() {
+    let on_new_thread = thread::spawn(|| {
+        let pool = pool_with_this_thread(2);
+        pool.shutdown_timeout(LIMIT).unwrap();
+        let here = || thread::current().id();
+        let this = here();
+        assert_eq!(pool.install(here), this);
+        assert_eq!(pool.call(here), this);
+        assert_eq!(pool.join(here, here), (this, this));
+        assert_eq!(pool.install_with(|_| here()), this);
+        assert_ne!(pool.scope(|_| here()), this);
+        assert_ne!(pool.scope_fifo(|_| here()), this);
+        let refused: [fn(&ThreadPool); 5] = [
+            |pool| pool.in_place_scope(|_| ()),
+            |pool| pool.in_place_scope_fifo(|_| ()),
+            |pool| pool.spawn(|| ()),
+            |pool| _ = pool.broadcast(|_| ()),
+            |pool| drop(pool.spawn_handle(|| ())),
+        ];
+        for call in refused {
+            assert!(catch_unwind(AssertUnwindSafe(|| call(&pool))).is_err());
+        }
+    });
+    on_new_thread.join().unwrap();
+}
+
 /// A worker of another pool that waits runs jobs, which may wait for the same pool.
 #[test]
 fn waits_of_a_worker_for_the_end_of_another_pool_may_be_nested() {
