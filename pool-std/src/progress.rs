@@ -9,7 +9,7 @@
 //! From [`ThreadPool::progress`](crate::ThreadPool::progress). The example `concurrent_map` of this
 //! crate is a map that jobs read without locks.
 
-use std::{fmt, mem, ptr::NonNull, sync::Arc};
+use std::{cell::Cell, fmt, mem, ptr::NonNull, sync::Arc};
 
 use pool_core::{CoreLatch, progress::Operation};
 
@@ -131,7 +131,13 @@ impl Progress {
 
     fn schedule(&self, operation: impl pool_core::progress::IntoOperation) {
         match current_worker_of(&self.registry) {
-            Some(worker) => worker.schedule_or_run(operation),
+            Some(worker) => {
+                worker.schedule_or_run(operation);
+                // The worker of an adopted thread may come to no search after the end of its pool.
+                if !self.registry.has_references() {
+                    run_deferred(&self.registry);
+                }
+            }
             None => {
                 self.registry.progress().schedule(operation);
                 self.registry.announce_operations();
@@ -259,6 +265,37 @@ impl Progress {
         let operation = Box::new(Operation::new(move || data.run(wake)));
         self.registry.progress().wakeup(moment, operation);
         self.registry.announce_operations();
+    }
+}
+
+/// Runs what is due of what was deferred, on a thread that is a worker of a pool that has ended. If
+/// the thread was adopted, there may be no other worker, and the last reference to the pool is
+/// never dropped. Closures that defer others again and again do not keep it here.
+pub(crate) fn run_deferred(registry: &Registry) {
+    /// How many times what was run may have deferred more.
+    const MOST_GENERATIONS: usize = 64;
+
+    thread_local!(static IS_RUNNING: Cell<bool> = const { Cell::new(false) });
+
+    /// Resets the flag, also if a value panics that is dropped.
+    struct Running;
+
+    impl Drop for Running {
+        fn drop(&mut self) {
+            IS_RUNNING.set(false);
+        }
+    }
+
+    if let Some(worker) = current_worker_of(registry)
+        && !IS_RUNNING.replace(true)
+    {
+        let _running = Running;
+        for _ in 0..MOST_GENERATIONS {
+            worker.notify_leftovers();
+            if registry.progress().run_reached() == 0 {
+                break;
+            }
+        }
     }
 }
 

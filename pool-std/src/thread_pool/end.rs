@@ -12,6 +12,7 @@ use crate::{
     fork,
     limit::Limit,
     platform::{Registry, WorkerThread},
+    progress::run_deferred,
     worker::{adopted, current_worker_of, frames},
 };
 
@@ -121,7 +122,11 @@ impl ThreadPool {
         let has_ended = parts
             .threads
             .wait_until_stopped_for(limit, &parts.handlers.runnable);
-        has_ended.then_some(()).ok_or(ShutdownError::TimedOut)
+        if !has_ended {
+            return Err(ShutdownError::TimedOut);
+        }
+        run_deferred(registry);
+        Ok(())
     }
 
     /// Ends the pool as [`shutdown_timeout`](Self::shutdown_timeout) does, and discards the spawned
@@ -262,6 +267,7 @@ pub(super) fn take_part_in_the_end(registry: &Registry) -> Result<(), ShutdownEr
 pub(super) fn wait_until_stopped(registry: &Registry) {
     let parts = registry.data();
     parts.threads.wait_until_stopped(&parts.handlers.runnable);
+    run_deferred(registry);
 }
 
 /// Whether this thread would wait for itself if it waited for the pool.

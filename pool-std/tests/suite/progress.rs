@@ -12,7 +12,10 @@ use std::{
 };
 
 use crate::support::wait_for_asleep;
-use pool_std::{IdlePolicy, SleepKind, ThreadPool, ThreadPoolBuilder, progress::Reclaimable};
+use pool_std::{
+    IdlePolicy, SleepKind, ThreadPool, ThreadPoolBuilder,
+    progress::{Progress, Reclaimable},
+};
 
 fn pool(threads: usize) -> ThreadPool {
     ThreadPoolBuilder::new()
@@ -170,6 +173,69 @@ fn what_is_left_when_the_pool_ends_is_run() {
     drop(guard);
     drop(progress);
     assert_eq!(runs.load(SeqCst), 2);
+}
+
+// The pool of an adopted thread is never freed, so no last handle would run it.
+#[test]
+fn an_adopted_thread_runs_what_is_left_when_its_pool_ends() {
+    let ends: [fn(ThreadPool); 3] = [
+        |pool| pool.shutdown().unwrap(),
+        |pool| pool.shutdown_timeout(Duration::MAX).unwrap(),
+        |pool| {
+            let handle = pool.handle();
+            drop(pool);
+            handle.wait_until_stopped().unwrap();
+        },
+    ];
+    for (threads, end) in [1, 2].into_iter().flat_map(|it| ends.map(|end| (it, end))) {
+        let test = move || {
+            let builder = ThreadPoolBuilder::new().num_threads(threads);
+            let pool = builder.use_current_thread().build().unwrap();
+            let progress = pool.progress();
+            let runs = Arc::new(AtomicUsize::new(0));
+            let defer = || {
+                let runs = runs.clone();
+                progress.defer(move || _ = runs.fetch_add(1, SeqCst));
+            };
+            defer();
+            pool.install(defer);
+            let (again, inner) = (progress.clone(), runs.clone());
+            progress.defer(move || again.defer(move || _ = inner.fetch_add(1, SeqCst)));
+            end(pool);
+            assert_eq!(runs.load(SeqCst), 3);
+            // No worker waits any more, and none searches.
+            defer();
+            assert_eq!(runs.load(SeqCst), 4);
+        };
+        thread::spawn(test).join().unwrap();
+    }
+}
+
+/// Defers a closure that does so again, until it has done so very often.
+fn defer_again_and_again(progress: Progress, runs: Arc<AtomicUsize>) {
+    let next = progress.clone();
+    progress.defer(move || {
+        if runs.fetch_add(1, SeqCst) < TOO_OFTEN {
+            defer_again_and_again(next, runs);
+        }
+    });
+}
+
+const TOO_OFTEN: usize = 10_000;
+
+#[test]
+fn the_end_does_not_wait_for_closures_that_defer_themselves_again() {
+    let test = || {
+        let builder = ThreadPoolBuilder::new().num_threads(1);
+        let pool = builder.use_current_thread().build().unwrap();
+        let (progress, runs) = (pool.progress(), Arc::new(AtomicUsize::new(0)));
+        defer_again_and_again(progress.clone(), runs.clone());
+        pool.shutdown().unwrap();
+        assert!((1..TOO_OFTEN).contains(&runs.load(SeqCst)));
+        defer_again_and_again(progress, runs.clone());
+        assert!((2..TOO_OFTEN).contains(&runs.load(SeqCst)));
+    };
+    thread::spawn(test).join().unwrap();
 }
 
 // Jobs and threads outside the pool read and replace one value.
