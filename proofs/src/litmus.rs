@@ -35,6 +35,9 @@ impl Litmus {
         let mut weaker = self.clone();
         let statements = &mut weaker.threads[thread];
         match &mut statements[place] {
+            Statement::Update(_, _, Update::CompareExchange(_, _, failure), order) => {
+                (*failure, *order) = (Order::Relaxed, Order::Relaxed);
+            }
             Statement::Load(_, _, order)
             | Statement::Store(_, _, order)
             | Statement::Await(_, _, order)
@@ -92,14 +95,14 @@ impl Order {
 pub enum Operand {
     /// A number.
     Constant(Value),
-    /// What a register holds, plus a number.
+    /// What a register holds, plus a number. It wraps around.
     Register(Register, Value),
 }
 
 /// What a read-modify-write writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Update {
-    /// The old value plus an operand.
+    /// The old value plus an operand. It wraps around.
     Add(Operand),
     /// An operand.
     Swap(Operand),

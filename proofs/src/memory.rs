@@ -30,6 +30,9 @@ pub struct Report {
     pub candidates: u64,
     /// For each expectation whether it is met.
     pub verdicts: Vec<Verdict>,
+    /// An execution with a data race, if there is one. Such a program is undefined: anything may
+    /// happen, and no [`Expectation::Forbid`] is met.
+    pub race: Option<String>,
 }
 
 impl Report {
@@ -113,11 +116,15 @@ pub fn check(litmus: &Litmus) -> Result<Report, CheckError> {
         executions: 0,
         candidates: 0,
         verdicts: Vec::new(),
+        race: None,
     };
     let mut found: Vec<Option<String>> = vec![None; litmus.expectations.len()];
     let threads = traces::of_threads(litmus);
     report.candidates = candidates::for_each(litmus, &threads, &mut |execution| {
         report.executions += 1;
+        if report.race.is_none() && execution.has_race() {
+            report.race = Some(witness::text(litmus, execution));
+        }
         for (expectation, found) in litmus.expectations.iter().zip(&mut found) {
             if found.is_none() && ends_so(expectation, execution) {
                 *found = Some(witness::text(litmus, execution));
@@ -129,11 +136,12 @@ pub fn check(litmus: &Litmus) -> Result<Report, CheckError> {
         .iter()
         .zip(found)
         .map(|(expectation, witness)| {
-            let is_allowed = matches!(expectation, Expectation::Allow(_) | Expectation::AllowRaces);
-            Verdict {
-                is_met: is_allowed == witness.is_some(),
-                witness,
-            }
+            let is_met = match expectation {
+                Expectation::Allow(_) | Expectation::AllowRaces => witness.is_some(),
+                Expectation::Forbid(_) => witness.is_none() && report.race.is_none(),
+                Expectation::ForbidRaces => witness.is_none(),
+            };
+            Verdict { is_met, witness }
         })
         .collect();
     Ok(report)

@@ -88,3 +88,34 @@ fn a_program_without_an_execution_is_not_as_expected() {
     assert_eq!(report.executions, 0);
     assert!(!report.is_as_expected());
 }
+
+/// Reproduces a bug: the search panicked. Atomics wrap around.
+#[test]
+fn sums_wrap_around() {
+    let text = "init x=9223372036854775807\n\
+        thread\n\
+        a = add x 1 relaxed\n\
+        store y a+1 relaxed\n\
+        allow [x]=-9223372036854775808 [y]=-9223372036854775808";
+    let program: Litmus = text.parse().unwrap();
+    assert!(check(&program).unwrap().is_as_expected());
+}
+
+/// Reproduces a bug: what a program with a data race forbids was as expected, though such a program
+/// is undefined.
+#[test]
+fn a_program_with_a_race_forbids_nothing() {
+    let program = |order: &str| -> Litmus {
+        let text = format!(
+            "thread\nstore x 1 {order}\n\
+             thread\na = load x {order}\nforbid a=2"
+        );
+        text.parse().unwrap()
+    };
+    let report = check(&program("relaxed")).unwrap();
+    assert!(report.is_as_expected() && report.race.is_none());
+    let report = check(&program("plain")).unwrap();
+    assert!(!report.is_as_expected());
+    assert_eq!(report.verdicts[0].witness, None);
+    assert!(report.race.unwrap().contains("(plain)"));
+}

@@ -63,6 +63,8 @@ fn check_one(litmus: &Litmus) -> Result<bool> {
     if report.executions == 0 {
         println!("there is NO execution: an `await` never ends");
     }
+    // An expectation of races prints it.
+    let mut prints_race = true;
     for (number, verdict) in (1..).zip(&report.verdicts) {
         let expectation = match &litmus.expectations[number - 1] {
             Expectation::Allow(_) => "is to be allowed",
@@ -76,10 +78,21 @@ fn check_one(litmus: &Litmus) -> Result<bool> {
             "NOT as expected"
         };
         println!("{number}. {expectation}: {result}");
+        let is_of_races = matches!(
+            litmus.expectations[number - 1],
+            Expectation::ForbidRaces | Expectation::AllowRaces
+        );
+        prints_race &= !is_of_races;
         match &verdict.witness {
             Some(witness) => println!("{witness}"),
-            None => println!("   there is no such execution"),
+            None if verdict.is_met || is_of_races || report.race.is_none() => {
+                println!("   there is no such execution");
+            }
+            None => println!("   a program with a data race may do anything"),
         }
+    }
+    if let Some(race) = report.race.as_ref().filter(|_| prints_race) {
+        println!("there is a DATA RACE, so that the program is undefined\n{race}");
     }
     let mut is_as_expected = report.is_as_expected();
     for guard in 0..litmus.guards.len() {

@@ -131,7 +131,9 @@ impl Parser {
                 self.statements()?.push(statement);
             }
             ["needed", words @ ..] => {
-                self.expect_closed()?;
+                if !self.open.is_empty() {
+                    return Err("`needed` is inside of an `if`".into());
+                }
                 let statement = self.statement(words)?;
                 self.statements()?.push(statement);
                 let thread = self.threads.len() - 1;
@@ -183,7 +185,8 @@ impl Parser {
                 failure,
             ] => {
                 let (expected, new) = (self.operand(expected)?, self.operand(new)?);
-                let update = Update::CompareExchange(expected, new, load_order(failure)?);
+                let failure = atomic(load_order(failure)?)?;
+                let update = Update::CompareExchange(expected, new, failure);
                 self.update(register, location, update, order)?
             }
             _ => return Err(format!("no statement: `{}`", words.join(" "))),
@@ -197,10 +200,7 @@ impl Parser {
         update: Update,
         order: &str,
     ) -> Result1<Statement> {
-        let order = match order_named(order)? {
-            Order::Plain => return Err("an update is atomic".into()),
-            order => order,
-        };
+        let order = atomic(order_named(order)?)?;
         let location = self.location(location);
         Ok(Statement::Update(
             self.written(register)?,
@@ -347,6 +347,13 @@ fn order_named(word: &str) -> Result1<Order> {
         "seqcst" => Order::SeqCst,
         _ => return Err(format!("`{word}` is no ordering")),
     })
+}
+
+fn atomic(order: Order) -> Result1<Order> {
+    match order {
+        Order::Plain => Err("an update is atomic".into()),
+        order => Ok(order),
+    }
 }
 
 fn load_order(word: &str) -> Result1<Order> {

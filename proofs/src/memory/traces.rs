@@ -158,13 +158,15 @@ impl Trace {
     fn value(&self, operand: Operand) -> Value {
         match operand {
             Operand::Constant(value) => value,
-            Operand::Register(register, plus) => self.registers[register].unwrap_or(0) + plus,
+            Operand::Register(register, plus) => {
+                self.registers[register].unwrap_or(0).wrapping_add(plus)
+            }
         }
     }
 
     fn update(&self, location: Location, old: Value, update: Update, order: Order) -> Event {
         let new = match update {
-            Update::Add(operand) => old + self.value(operand),
+            Update::Add(operand) => old.wrapping_add(self.value(operand)),
             Update::Swap(operand) => self.value(operand),
             Update::CompareExchange(expected, new, failure) => {
                 if old != self.value(expected) {

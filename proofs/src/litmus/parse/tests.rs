@@ -79,3 +79,31 @@ fn says_what_is_wrong_and_where() {
         "line 4: the register `a` is that of another thread"
     );
 }
+
+/// Reproduces a bug: an exchange that failed was a read that is not atomic.
+#[test]
+fn a_failed_exchange_is_atomic() {
+    assert_eq!(
+        error("thread\na = cas x 0 1 acqrel plain\nallow a=0"),
+        "line 2: an update is atomic"
+    );
+}
+
+/// Reproduces a bug: the message said that an `if` had no `end`.
+#[test]
+fn what_is_needed_is_outside_of_conditions() {
+    assert_eq!(
+        error("thread\na = load x relaxed\nif a=1\nneeded fence seqcst\nend\nallow a=0"),
+        "line 4: `needed` is inside of an `if`"
+    );
+}
+
+/// Reproduces a bug: only the ordering of a success was left out, so that nothing was lost.
+#[test]
+fn an_exchange_that_is_needed_loses_both_orderings() {
+    let text = "thread\nneeded a = cas x 0 1 acqrel acquire\nallow a=0";
+    let weaker = text.parse::<Litmus>().unwrap().without_guard(0);
+    let relaxed = "thread\na = cas x 0 1 relaxed relaxed\nallow a=0";
+    let relaxed: Litmus = relaxed.parse().unwrap();
+    assert_eq!(weaker.threads, relaxed.threads);
+}
