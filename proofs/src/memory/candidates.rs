@@ -1,10 +1,11 @@
-//! Puts threads together: who reads from whom, and in which order locations change.
+//! Puts threads together: in which order locations change, and where process fences reach them.
 
 use super::{
-    CheckError, Trace,
+    CheckError,
     axioms::{Base, is_coherent, is_sequential},
     event::Event,
-    relation::{MAX_EVENTS, Relation, members, only},
+    relation::{MAX_EVENTS, Relation, members},
+    traces::{self, Source, Trace},
 };
 use crate::litmus::{Litmus, Location, Order, Register, Value};
 
@@ -14,6 +15,8 @@ pub(super) struct Execution<'c> {
     /// From each write to those that overwrite it.
     pub(super) changes: Relation,
     registers: &'c [Option<Value>],
+    /// Whether each thread has ended. Otherwise each of the others waits without end.
+    pub(super) is_whole: bool,
 }
 
 impl Execution<'_> {
@@ -49,54 +52,50 @@ impl Execution<'_> {
     }
 }
 
-/// Calls a closure with each execution that the model allows. Returns how many were considered.
+/// Calls a closure with each execution that the model allows, with `with_waits` also those in which
+/// threads wait without end. Returns how many were considered.
 ///
 /// # Errors
 /// [`CheckError::TooManyEvents`].
 pub(super) fn for_each(
     litmus: &Litmus,
-    threads: &[Vec<Trace>],
+    with_waits: bool,
     found: &mut dyn FnMut(&Execution<'_>),
 ) -> Result<u64, CheckError> {
     let mut search = Search {
         litmus,
-        threads,
         chosen: Vec::new(),
+        is_whole: true,
         candidates: 0,
         found,
     };
-    search.choose_traces()?;
+    traces::for_each(litmus, with_waits, &mut |traces| {
+        search.chosen = traces.of_threads;
+        search.is_whole = traces.have_ended;
+        search.place_fences(0)
+    })?;
     Ok(search.candidates)
 }
 
 struct Search<'s> {
     litmus: &'s Litmus,
-    threads: &'s [Vec<Trace>],
-    /// The trace of each thread, up to the one that is chosen next.
+    /// The trace of each thread.
     chosen: Vec<Trace>,
+    /// Whether these have ended.
+    is_whole: bool,
     candidates: u64,
     found: &'s mut dyn FnMut(&Execution<'_>),
 }
 
 impl Search<'_> {
-    fn choose_traces(&mut self) -> Result<(), CheckError> {
-        let Some(traces) = self.threads.get(self.chosen.len()) else {
-            return self.place_fences(0);
-        };
-        for trace in traces {
-            self.chosen.push(trace.clone());
-            self.choose_traces()?;
-            self.chosen.pop();
-        }
-        Ok(())
-    }
-
     /// Chooses where each other thread executes its part of each process fence, from the fence with
     /// this number on.
     fn place_fences(&mut self, number: usize) -> Result<(), CheckError> {
         let caller = self.caller_of(number);
         let Some(caller) = caller else {
-            return self.choose_sources();
+            let mut base = self.base()?;
+            self.choose_changes(&mut base);
+            return Ok(());
         };
         self.place_part(number, caller, 0)
     }
@@ -133,38 +132,6 @@ impl Search<'_> {
         callers.clone().nth(number)
     }
 
-    /// Chooses from which write each read has its value.
-    fn choose_sources(&mut self) -> Result<(), CheckError> {
-        let base = self.base()?;
-        let reads: Vec<_> = (0..base.events.len())
-            .filter(|&event| base.events[event].read().is_some())
-            .collect();
-        let sources: Vec<Vec<usize>> = reads
-            .iter()
-            .map(|&read| {
-                let event = base.events[read];
-                let location = event.location().expect("a read has one");
-                let writes = members(base.writes_to(location) & !only(read));
-                let fits = |write: &usize| base.events[*write].written() == event.read();
-                writes.filter(fits).collect()
-            })
-            .collect();
-        let mut choice = vec![0; reads.len()];
-        if sources.iter().any(Vec::is_empty) {
-            return Ok(());
-        }
-        loop {
-            let mut base = base.clone();
-            for (read, (sources, &choice)) in reads.iter().zip(sources.iter().zip(&choice)) {
-                base.reads_from.add(sources[choice], *read);
-            }
-            self.choose_changes(&mut base);
-            if !next(&mut choice, |place| sources[place].len()) {
-                return Ok(());
-            }
-        }
-    }
-
     /// Chooses in which order the writes to each location happen.
     fn choose_changes(&mut self, base: &mut Base) {
         self.candidates += 1;
@@ -189,6 +156,7 @@ impl Search<'_> {
                     base,
                     changes,
                     registers: &registers,
+                    is_whole: self.is_whole,
                 });
             }
             if !next(&mut choice, |place| orders[place].len()) {
@@ -223,7 +191,36 @@ impl Search<'_> {
                 maximum: MAX_EVENTS,
             });
         }
-        Ok(Base::new(events, threads))
+        let mut base = Base::new(events, threads);
+        self.relate_sources(&mut base);
+        Ok(base)
+    }
+
+    /// Notes from which write each read has its value.
+    fn relate_sources(&self, base: &mut Base) {
+        // Where the events of each thread are, of which sources know the places without the parts
+        // of process fences.
+        let places: Vec<Vec<usize>> = (0..self.chosen.len())
+            .map(|thread| {
+                let is_own = |event: &usize| {
+                    base.threads[*event] == Some(thread)
+                        && !matches!(base.events[*event], Event::RemoteFence(_))
+                };
+                (0..base.events.len()).filter(is_own).collect()
+            })
+            .collect();
+        for (thread, trace) in self.chosen.iter().enumerate() {
+            let reads = places[thread].iter().copied();
+            let reads = reads.filter(|&event| base.events[event].read().is_some());
+            let pairs: Vec<_> = reads.zip(&trace.sources).collect();
+            for (read, source) in pairs {
+                let source = match *source {
+                    Source::First => base.events[read].location().expect("a read has one"),
+                    Source::Write(thread, event) => places[thread][event],
+                };
+                base.reads_from.add(source, read);
+            }
+        }
     }
 }
 
