@@ -78,18 +78,30 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
         Some(package) => rayon::install_traced(package)?,
         None => build_demo()?,
     };
+    trace_and_draw(&program, &output, &here, arguments)
+}
+
+/// Runs a program, and draws the trace that it writes, also if it fails.
+fn trace_and_draw(
+    program: &Path,
+    output: &Path,
+    here: &Path,
+    arguments: &Arguments,
+) -> Result<ExitCode> {
     // One of an earlier run would hide that the program writes none.
     if output.exists() {
-        std::fs::remove_file(&output)?;
+        std::fs::remove_file(output)?;
     }
-    let status = traced(&program, &arguments.arguments, &output, &here)?.status()?;
-    ensure!(status.success(), "the program has failed: {status}");
+    let status = traced(program, &arguments.arguments, output, here)?.status()?;
+    // A program may end with an error, or be killed before it writes anything.
     ensure!(
         output.exists(),
-        "the program has written no trace to {}",
+        "the program has written no trace to {}: {status}",
         output.display()
     );
-    draw(&output, &program, arguments)
+    let code = draw(output, program, arguments)?;
+    ensure!(status.success(), "the program has failed: {status}");
+    Ok(code)
 }
 
 /// Returns a step that runs a program where the user is, so that paths are relative to there.
@@ -149,5 +161,34 @@ mod tests {
         )
         .unwrap();
         assert_eq!(step.current_directory(), Some(here));
+    }
+
+    /// Reproduces a bug: the trace of a program that ended with an error, as a search does that
+    /// finds nothing, was not drawn.
+    #[cfg(unix)]
+    #[test]
+    fn the_trace_of_a_program_that_fails_is_drawn() {
+        let name = format!("trace-of-a-failure-{}", std::process::id());
+        let directory = std::env::temp_dir().join(name);
+        std::fs::create_dir_all(&directory).unwrap();
+        let output = directory.join("trace.json");
+        let script = r#"echo '{"otherData":{"overwritten":0},"traceEvents":[
+            {"ph":"M","name":"thread_name","pid":1,"tid":1,"args":{"name":"worker 0"}},
+            {"ph":"X","name":"main","pid":1,"tid":1,"ts":0,"dur":4000}]}' > "$POOL_STD_TRACE"; exit 3"#;
+        let arguments = Arguments {
+            program: None,
+            file: None,
+            output: None,
+            from: 0.0,
+            to: None,
+            pictures: false,
+            arguments: vec!["-c".into(), script.into()],
+        };
+        let result = trace_and_draw(Path::new("/bin/sh"), &output, &directory, &arguments);
+        let error = result.unwrap_err().to_string();
+        let is_drawn = output.with_extension(PICTURE).exists();
+        std::fs::remove_dir_all(&directory).unwrap();
+        assert!(is_drawn, "{error}");
+        assert_eq!(error, "the program has failed: exit status: 3");
     }
 }

@@ -208,6 +208,8 @@ fn draw_legend(area: &Area<'_>, height: i32) -> Result<()> {
 
 fn text(area: &Area<'_>, words: &str, place: (i32, i32), size: u32) -> Result<()> {
     let style = ("sans-serif", size).into_font().color(&BLACK);
+    // XML has no control characters, and names of files and rows may.
+    let words = words.replace(char::is_control, " ");
     area.draw(&Text::new(words, place, style))?;
     Ok(())
 }
@@ -262,6 +264,17 @@ mod tests {
             has(&svg, JOB) && has(&svg, ASLEEP) && !has(&svg, BLOCKED),
             "{svg}"
         );
+    }
+
+    /// Reproduces a bug: a control character in the name of the file or of a row was written as it
+    /// is, which XML does not allow, so that no browser showed the picture.
+    #[test]
+    fn names_have_no_control_characters() {
+        let text = TRACE.replace("worker 0", "worker \\u0001\\u001b[31m<0>");
+        let svg = drawn(&TraceFile::parse(&text).unwrap());
+        let is_control = |it: char| it.is_control() && it != '\n';
+        assert!(!svg.contains(is_control), "{svg}");
+        assert!(svg.contains("[31m&lt;0&gt;"), "{svg}");
     }
 
     #[test]
