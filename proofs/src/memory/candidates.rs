@@ -138,30 +138,30 @@ impl Search<'_> {
         if !base.relate() {
             return;
         }
-        let locations = 0..self.litmus.locations.len();
-        let orders: Vec<Vec<Relation>> = locations
-            .map(|location| orders_of(base, location))
-            .collect();
-        if orders.iter().any(Vec::is_empty) {
-            return;
-        }
         let registers = self.registers();
-        let mut choice = vec![0; orders.len()];
-        loop {
-            let chosen = orders.iter().zip(&choice).map(|(orders, &at)| &orders[at]);
-            let none = Relation::empty(base.events.len());
-            let changes = chosen.fold(none, |all, order| all.union(order));
-            if is_sequential(base, &changes) {
-                (self.found)(&Execution {
-                    base,
-                    changes,
-                    registers: &registers,
-                    is_whole: self.is_whole,
-                });
-            }
-            if !next(&mut choice, |place| orders[place].len()) {
-                return;
-            }
+        let none = Relation::empty(base.events.len());
+        self.choose_orders(base, &registers, 0, &none);
+    }
+
+    /// Chooses the orders of the writes from one location on, after those of the others.
+    fn choose_orders(
+        &mut self,
+        base: &Base,
+        registers: &[Option<Value>],
+        location: Location,
+        changes: &Relation,
+    ) {
+        if location < self.litmus.locations.len() {
+            orders_of(base, location, &mut |order| {
+                self.choose_orders(base, registers, location + 1, &changes.union(order));
+            });
+        } else if is_sequential(base, changes) {
+            (self.found)(&Execution {
+                base,
+                changes: changes.clone(),
+                registers,
+                is_whole: self.is_whole,
+            });
         }
     }
 
@@ -224,10 +224,10 @@ impl Search<'_> {
     }
 }
 
-/// Returns the orders in which the writes to a location may happen: the first value first, an
-/// update right after the write that it reads from, and nothing against what happens before.
-fn orders_of(base: &Base, location: Location) -> Vec<Relation> {
-    let mut orders = Vec::new();
+/// Calls a closure with each order in which the writes to a location may happen: the first value
+/// first, an update right after the write that it reads from, and nothing against what happens
+/// before.
+fn orders_of(base: &Base, location: Location, found: &mut dyn FnMut(&Relation)) {
     let writes: Vec<_> = members(base.writes_to(location)).collect();
     permute(base, &mut vec![writes[0]], &writes, &mut |order| {
         let mut changes = Relation::empty(base.events.len());
@@ -237,10 +237,9 @@ fn orders_of(base: &Base, location: Location) -> Vec<Relation> {
                 .for_each(|&later| changes.add(write, later));
         }
         if is_coherent(base, location, &changes) {
-            orders.push(changes);
+            found(&changes);
         }
     });
-    orders
 }
 
 fn permute(base: &Base, order: &mut Vec<usize>, writes: &[usize], found: &mut dyn FnMut(&[usize])) {
@@ -262,17 +261,4 @@ fn permute(base: &Base, order: &mut Vec<usize>, writes: &[usize], found: &mut dy
             order.pop();
         }
     }
-}
-
-/// Goes on to the next choice, as a counter whose digits have different bases. Returns false after
-/// the last one.
-fn next(choice: &mut [usize], count: impl Fn(usize) -> usize) -> bool {
-    for (place, digit) in choice.iter_mut().enumerate() {
-        *digit += 1;
-        if *digit < count(place) {
-            return true;
-        }
-        *digit = 0;
-    }
-    false
 }
