@@ -29,8 +29,8 @@ pub struct Report {
     pub candidates: u64,
     /// For each expectation whether it is met.
     pub verdicts: Vec<Verdict>,
-    /// An execution with a data race, if there is one, also up to an `await` that never ends. Such a
-    /// program is undefined: anything may happen, and no [`Expectation::Forbid`] is met.
+    /// An execution with a data race, if there is one, also up to an `await` that never ends. Such
+    /// a program is undefined: anything may happen, and no [`Expectation::Forbid`] is met.
     pub race: Option<String>,
 }
 
@@ -87,8 +87,8 @@ impl Error for CheckError {}
 /// [`CheckError`] if the program is too large.
 ///
 /// # Complexity
-/// Exponential in the number of accesses. Four threads with three each take milliseconds, or seconds if
-/// all of them are updates of one location.
+/// Exponential in the number of accesses. Four threads with three each take milliseconds, or
+/// seconds if all of them are updates of one location.
 ///
 /// # Examples
 /// Two threads that write, and then read what the other one writes. Without fences both may read

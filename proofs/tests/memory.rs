@@ -33,8 +33,8 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static COUNTING: Counting = Counting;
 
-/// Reproduces a bug: all orders of the writes to a location were kept at once, so that eleven writes
-/// without an order took gigabytes.
+/// Reproduces a bug: all orders of the writes to a location were kept at once, so that eleven
+/// writes without an order took gigabytes.
 #[test]
 fn one_order_of_writes_is_kept_at_a_time() {
     let mut text = String::new();
