@@ -88,7 +88,7 @@ impl Error for CheckError {}
 ///
 /// # Complexity
 /// Exponential in the number of accesses. Four threads with three each take milliseconds, or
-/// seconds if all of them are updates of one location.
+/// a minute if all of them are updates of one location.
 ///
 /// # Examples
 /// Two threads that write, and then read what the other one writes. Without fences both may read
