@@ -2,11 +2,12 @@
 
 use std::fmt;
 
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 
 #[derive(Debug, Clone, Deserialize)]
 pub(super) struct Answer {
     pub(super) process: u32,
+    #[serde(deserialize_with = "printable")]
     pub(super) program: String,
     pub(super) time_ns: u64,
     pub(super) pools: Vec<Pool>,
@@ -41,6 +42,12 @@ pub(super) struct Job {
     pub(super) part: Option<String>,
     pub(super) for_ns: u64,
     pub(super) depth: u64,
+}
+
+/// Reads a string without its control characters, which a terminal would take for commands.
+fn printable<'d, D: Deserializer<'d>>(deserializer: D) -> Result<String, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    Ok(text.replace(char::is_control, " "))
 }
 
 impl fmt::Display for Job {

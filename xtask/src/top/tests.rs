@@ -47,6 +47,14 @@ fn rows() -> Rows {
     Rows::between(&before, &now)
 }
 
+/// Reproduces a bug: the name of a program came to the terminal with the control characters in it.
+#[test]
+fn the_name_of_a_program_has_no_control_characters() {
+    let answer = r#"{"process":7,"program":"a\n\u001b[31mb","time_ns":1,"pools":[]}"#;
+    let answer: Answer = serde_json::from_str(answer).unwrap();
+    assert_eq!(answer.program, "a  [31mb");
+}
+
 #[test]
 fn prints_tables() {
     let expected = "\
