@@ -19,6 +19,9 @@ use super::{
 /// # Errors
 /// The first [`Failure`] that is found, with the shortest execution that leads to it.
 ///
+/// # Panics
+/// If there are more than 65,535 actors.
+///
 /// # Complexity
 /// Linear in the number of states and steps, in time and in memory.
 pub fn explore<M: Model>(model: &M) -> Result<Findings, Failure> {
@@ -33,6 +36,9 @@ pub fn explore<M: Model>(model: &M) -> Result<Findings, Failure> {
 ///
 /// # Errors
 /// The first rule that a step breaks, or a deadlock.
+///
+/// # Panics
+/// If there are more than 65,535 actors.
 pub fn visit_steps<M: Model>(
     model: &M,
     mut visit: impl FnMut(&M::State, &M::State),
@@ -49,15 +55,19 @@ pub fn visit_steps<M: Model>(
 struct Search<'m, M: Model> {
     model: &'m M,
     /// An edge is a step, and has the number of the actor that makes it.
-    graph: DiGraph<(), u8>,
+    graph: DiGraph<(), u16>,
     /// The states, in the order of their nodes.
     states: IndexSet<M::State, FxBuildHasher>,
     /// The state from which each was reached first, and by which actor.
-    reached_from: Vec<Option<(NodeIndex, u8)>>,
+    reached_from: Vec<Option<(NodeIndex, u16)>>,
 }
 
 impl<'m, M: Model> Search<'m, M> {
     fn new(model: &'m M) -> Self {
+        assert!(
+            model.num_actors() <= usize::from(u16::MAX),
+            "too many actors"
+        );
         Self {
             model,
             graph: DiGraph::default(),
@@ -86,8 +96,8 @@ impl<'m, M: Model> Search<'m, M> {
                 Ok(None) => {}
                 Ok(Some(_)) => {
                     can_go_on = true;
-                    let to = self.add(state, Some((node, actor as u8)));
-                    self.graph.add_edge(node, to, actor as u8);
+                    let to = self.add(state, Some((node, actor as u16)));
+                    self.graph.add_edge(node, to, actor as u16);
                 }
                 Err(rule) => {
                     let mut failure = self.failure(Problem::Rule(rule), node);
@@ -107,7 +117,7 @@ impl<'m, M: Model> Search<'m, M> {
         }
     }
 
-    fn add(&mut self, state: M::State, from: Option<(NodeIndex, u8)>) -> NodeIndex {
+    fn add(&mut self, state: M::State, from: Option<(NodeIndex, u16)>) -> NodeIndex {
         let (index, is_new) = self.states.insert_full(state);
         if is_new {
             self.graph.add_node(());

@@ -169,3 +169,41 @@ fn a_cycle_that_fairness_ends_is_no_failure() {
     assert_eq!(findings.states, 3);
     assert_eq!(findings.most_wasteful_steps, None);
 }
+
+/// Actors that each make one step, one after the other.
+struct InTurn(usize);
+
+impl Model for InTurn {
+    type State = usize;
+
+    fn initial(&self) -> usize {
+        0
+    }
+
+    fn num_actors(&self) -> usize {
+        self.0
+    }
+
+    fn name(&self, actor: usize) -> String {
+        actor.to_string()
+    }
+
+    fn step(&self, turn: &mut usize, actor: usize) -> Result<Option<String>, String> {
+        let is_next = *turn == actor;
+        *turn += usize::from(is_next);
+        Ok(is_next.then(|| "goes".into()))
+    }
+
+    fn has_ended(&self, _: &usize) -> Result<bool, String> {
+        Ok(false)
+    }
+}
+
+/// Reproduces a bug: the number of an actor was kept in a byte, so that the search took one actor
+/// for another, and panicked.
+#[test]
+fn there_may_be_many_actors() {
+    let failure = explore(&InTurn(300)).unwrap_err();
+    assert_eq!(failure.problem, Problem::Deadlock);
+    assert_eq!(failure.execution.last().unwrap(), "299: goes");
+}
