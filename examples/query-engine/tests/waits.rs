@@ -8,9 +8,9 @@ use std::{
     thread,
 };
 
-use pool_std::{Activity, ThreadPoolBuilder};
+use pool_std::{Activity, Isolation, ThreadPoolBuilder};
 use query_engine::{Context, Engine, Statistics};
-use scripted::{Key, Scripted, engine, wait_for_waits};
+use scripted::{Key, Scripted, engine, engine_with_pool, wait_for_waits};
 
 const RING: [Key; 8] = ["a", "b", "c", "d", "e", "f", "g", "h"];
 
@@ -109,6 +109,35 @@ fn a_query_below_on_the_own_stack_is_computed_again() {
         ..Statistics::default()
     };
     assert_eq!(engine.statistics(), expected);
+}
+
+// The first worker waits in the join of `a`. It leaves `c`, which needs `a`, to the other one.
+#[test]
+fn a_pool_that_isolates_waits_computes_no_query_above_one_that_it_needs() {
+    let builder = ThreadPoolBuilder::new().num_threads(2);
+    let builder = builder.isolation(Isolation::Subtree);
+    let engine = engine_with_pool(builder, |key, events, context| match key {
+        "a" => {
+            let left = |_: &mut Context<'_, _>| events.wait("right");
+            let right = |_: &mut Context<'_, _>| {
+                events.tell("right");
+                events.wait("c is wanted");
+                // Time enough for the worker that waits.
+                (0..10_000).for_each(|_| thread::yield_now());
+                1
+            };
+            Ok(context.join(left, right).1)
+        }
+        _ => Ok(context.get(&"a")? + 1),
+    });
+    thread::scope(|threads| {
+        threads.spawn(|| assert_eq!(engine.get(&"a"), Ok(1)));
+        engine.rules().events.wait("right");
+        threads.spawn(|| assert_eq!(engine.get(&"c"), Ok(2)));
+        engine.rules().events.tell("c is wanted");
+    });
+    let statistics = engine.statistics();
+    assert_eq!((statistics.computed, statistics.duplicated), (2, 0));
 }
 
 // A second computation that joins could run unrelated jobs too, above what waits for it already.

@@ -6,6 +6,7 @@ use std::{
     thread,
 };
 
+use pool_std::ThreadPoolBuilder;
 use query_engine::{Answer, Context, Engine, Rules};
 
 pub(crate) type Key = &'static str;
@@ -58,11 +59,22 @@ pub(crate) fn engine(
     + Sync
     + 'static,
 ) -> Engine<Scripted> {
+    engine_with_pool(ThreadPoolBuilder::new().num_threads(workers), script)
+}
+
+/// Returns an engine with the pool of a builder.
+pub(crate) fn engine_with_pool(
+    builder: ThreadPoolBuilder,
+    script: impl Fn(Key, &Events, &mut Context<'_, Scripted>) -> Answer<Scripted>
+    + Send
+    + Sync
+    + 'static,
+) -> Engine<Scripted> {
     let rules = Scripted {
         events: Events::default(),
         script: Box::new(script),
     };
-    Engine::new(rules, workers).unwrap()
+    Engine::with_pool(rules, builder).unwrap()
 }
 
 /// Waits until this number of workers have waited for queries.
