@@ -8,7 +8,11 @@ use std::{
     cell::Cell,
     panic::{AssertUnwindSafe, catch_unwind},
     process::Command,
-    sync::{Arc, Barrier, Mutex, mpsc},
+    sync::{
+        Arc, Barrier, Mutex,
+        atomic::{AtomicBool, Ordering::SeqCst},
+        mpsc,
+    },
     thread,
 };
 
@@ -353,4 +357,40 @@ fn a_build_that_fails_leaves_its_threads_the_callers_token() {
     let builder = tokens.builder().thread_name(waiting_name);
     assert!(builder.build_scoped(wrapper, |_| ()).is_err());
     assert_eq!(tokens.free(), 0, "this thread holds its token");
+}
+
+/// Whether a worker that waits for a half of a join begins a job that the half has spawned, before
+/// the half has looked for that so many times.
+fn begins_a_foreign_job(looks: usize, call: impl FnOnce(&(dyn Fn() + Sync)) + Send) -> bool {
+    let pool = pool(2);
+    let [half_has_begun, began_in_wait] = [(); 2].map(|()| AtomicBool::new(false));
+    let half = || {
+        half_has_begun.store(true, SeqCst);
+        let has_begun = Arc::new(AtomicBool::new(false));
+        let of_job = has_begun.clone();
+        spawn(move || of_job.store(true, SeqCst));
+        let begins = (0..looks).any(|_| {
+            thread::yield_now();
+            has_begun.load(SeqCst)
+        });
+        began_in_wait.store(begins, SeqCst);
+    };
+    let wait_for_half = || {
+        while !half_has_begun.load(SeqCst) {
+            thread::yield_now();
+        }
+    };
+    pool.install(|| {
+        call(&|| {
+            join(wait_for_half, half);
+        });
+    });
+    began_in_wait.into_inner()
+}
+
+#[test]
+fn a_wait_that_pool_std_isolates_runs_no_foreign_job() {
+    assert!(begins_a_foreign_job(usize::MAX, |body| body()));
+    let isolated = |body: &(dyn Fn() + Sync)| pool_std::isolate(body);
+    assert!(!begins_a_foreign_job(10_000, isolated));
 }
