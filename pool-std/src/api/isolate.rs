@@ -30,6 +30,9 @@ use crate::{
 /// A thread outside every pool is a [guest](crate::ThreadPoolBuilder::guests) of the global pool,
 /// as in [`scope`](crate::scope()).
 ///
+/// In a [breadth-first](crate::ThreadPoolBuilder::breadth_first) pool the call isolates nothing,
+/// because its workers cannot leave older jobs alone.
+///
 /// # Panics
 /// Continues the panic of the closure.
 ///

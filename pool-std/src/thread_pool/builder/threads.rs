@@ -208,7 +208,8 @@ impl<S> ThreadPoolBuilder<S> {
         self
     }
 
-    /// Makes workers take their own jobs oldest first instead of newest first.
+    /// Makes workers take their own jobs oldest first instead of newest first. Such a pool has no
+    /// [guests](Self::guests), and [isolates](Self::isolation) no wait.
     ///
     /// # Examples
     /// ```
