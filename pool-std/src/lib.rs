@@ -111,6 +111,11 @@ mod book_page {}
 #[doc = include_str!("../docs/jobs.md")]
 mod jobs_page {}
 
+/// The examples of the book's page for authors of libraries, likewise.
+#[cfg(doctest)]
+#[doc = include_str!("../docs/library.md")]
+mod library_page {}
+
 /// The example of the book's first page, likewise.
 #[cfg(doctest)]
 #[doc = include_str!("../docs/first-program.md")]
