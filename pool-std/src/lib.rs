@@ -116,6 +116,16 @@ mod jobs_page {}
 #[doc = include_str!("../docs/library.md")]
 mod library_page {}
 
+/// The examples of the book's page about elastic pools, likewise.
+#[cfg(doctest)]
+#[doc = include_str!("../docs/elastic.md")]
+mod elastic_page {}
+
+/// The example of the book's page about sleep protocols, likewise.
+#[cfg(doctest)]
+#[doc = include_str!("../docs/sleep-protocols.md")]
+mod sleep_protocols_page {}
+
 /// The example of the book's first page, likewise.
 #[cfg(doctest)]
 #[doc = include_str!("../docs/first-program.md")]
