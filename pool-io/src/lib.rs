@@ -10,6 +10,20 @@
 //! reads of pipes and sockets. For one long wait without a file descriptor there is
 //! [`block_in_place`](pool_std::block_in_place()).
 //!
+//! # Examples
+//! ```
+//! use pool_io::OpenOptions;
+//!
+//! let pool = pool_std::ThreadPoolBuilder::new().num_threads(2).build()?;
+//! let text = pool.install(|| {
+//!     let file = pool_io::open("README.md", &OpenOptions::new().read(true)).wait()?;
+//!     let transferred = pool_io::read_at(&file, vec![0; 9], 0).wait()?;
+//!     Ok::<_, std::io::Error>(transferred.buffer)
+//! })?;
+//! assert_eq!(text, b"# pool-io");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! # Where operations run
 //! [`ThreadPoolBuilderExt::io`] chooses; [`backend()`] says what was chosen.
 //! - [`IoBackend::Ring`]: the kernel, through one `io_uring` per worker.
@@ -30,20 +44,6 @@
 //! Operations that are in flight when a pool ends are cancelled: their completions return the error
 //! `ECANCELED`. A job that waits keeps its pool from ending, so this concerns only handles that
 //! outlive the jobs.
-//!
-//! # Examples
-//! ```
-//! use pool_io::OpenOptions;
-//!
-//! let pool = pool_std::ThreadPoolBuilder::new().num_threads(2).build()?;
-//! let text = pool.install(|| {
-//!     let file = pool_io::open("README.md", &OpenOptions::new().read(true)).wait()?;
-//!     let transferred = pool_io::read_at(&file, vec![0; 9], 0).wait()?;
-//!     Ok::<_, std::io::Error>(transferred.buffer)
-//! })?;
-//! assert_eq!(text, b"# pool-io");
-//! # Ok::<(), Box<dyn std::error::Error>>(())
-//! ```
 //!
 //! Source of the design: EMPER's io_uring scheduler (see `src/README.md`).
 
