@@ -5,17 +5,15 @@ use core::{
     mem::{ManuallyDrop, MaybeUninit},
 };
 
-use deque_core::{FastPush, Order, Position, TakeBack};
+use deque_core::{FastPush, Position, TakeBack};
 
 use crate::{
-    cold::{ColdPath, Path},
-    isolation::Isolation,
     job::{AwaitableHeader, Awaiting, Body, Job, JobContext, JobFn, JobRef, discard_panic},
     latch::{Latch, SpinLatch},
     metrics::{Event, Observer as _},
     platform::Platform,
-    unwind::no_unwind,
-    worker::{Awaited, WorkerThread},
+    worker::WorkerThread,
+    worker::cold::{ColdPath, Path},
 };
 
 mod cold_arg;
@@ -112,29 +110,11 @@ impl<P: Platform> WorkerThread<P> {
         }
     }
 
-    /// Queues the second half of a join when the deque may be full, or when a worker sleeps or did
-    /// so a short while ago. Returns false if the deque is full.
+    /// Queues the second half when the fast push has not. Returns false if the deque is full.
     #[cold]
     #[inline(never)]
     fn queue_half(&self, pushed: FastPush, job: JobRef, header: &JoinHeader<P>) -> bool {
         P::run_cold(ColdPath(Path::QueueHalf(self, pushed, job, header)))
-    }
-
-    pub(crate) fn queue_half_cold(
-        &self,
-        pushed: FastPush,
-        job: JobRef,
-        header: &JoinHeader<P>,
-    ) -> bool {
-        if pushed == FastPush::LimitReached && self.own().try_push(job).is_err() {
-            return false;
-        }
-        if self.own().deque().order() == Order::Fifo {
-            // SAFETY: 1. we are the owner, and have not waited.
-            unsafe { header.set_position(Position::NOWHERE) };
-        }
-        no_unwind(|| self.announce_join());
-        true
     }
 
     /// Runs both halves of a join, one after the other, when the deque is full.
@@ -188,55 +168,11 @@ impl<P: Platform> WorkerThread<P> {
         unsafe { self.own().take_back(position) }
     }
 
-    /// Waits for a job that was stolen, or runs jobs that were pushed after it and must be run
-    /// first. Returns true if the job was taken back, and false if it has been run.
+    /// Takes the job back when it is not the newest one, and returns true, or waits for it.
     #[cold]
     #[inline(never)]
     fn reclaim_or_wait(&self, answer: TakeBack, job: &JoinHeader<P>) -> bool {
         P::run_cold(ColdPath(Path::ReclaimOrWait(self, answer, job)))
-    }
-
-    pub(crate) fn reclaim_or_wait_cold(&self, answer: TakeBack, job: &JoinHeader<P>) -> bool {
-        let latch = SpinLatch::new(self);
-        let mut room = MaybeUninit::uninit();
-        let awaited = self.await_job(job);
-        // SAFETY: 1. the only call for this job; 2. we return, and the caller goes on, when the
-        // latch is set or the job was taken back.
-        if !unsafe { job.set_awaited(&latch, &mut room) } {
-            return false;
-        }
-        let latch = latch.core();
-        if answer == TakeBack::Stolen {
-            self.wait_for(awaited, latch);
-            return false;
-        }
-        let wanted = core::ptr::from_ref(job).cast();
-        let take_in_turn = || match awaited.isolation {
-            Isolation::Anything => self.take_own_in_turn(),
-            _ => self.take_oldest_in_turn(awaited.from),
-        };
-        no_unwind(|| {
-            // The inbox has only its turns here. Otherwise it is left to the wait.
-            while !latch.probe() {
-                match take_in_turn().or_else(|| self.take_deque_job()) {
-                    Some(job) if job.refers_to(wanted) => return true,
-                    // SAFETY: 1. the queue gave it to us alone.
-                    Some(job) => unsafe { self.run(job) },
-                    None => self.wait_for(awaited, latch),
-                }
-            }
-            false
-        })
-    }
-
-    /// Names what a join waits for that has pushed this job.
-    fn await_job(&self, job: &JoinHeader<P>) -> Awaited {
-        // SAFETY: 1. we are the owner, and have not waited.
-        match unsafe { job.position() } {
-            // It was popped, and has been run.
-            Position::NOWHERE => self.await_from_now(),
-            position => self.await_from(position),
-        }
     }
 
     /// Continues the panic of `a` when `b` has ended. `b` may be running and borrow from the
@@ -289,7 +225,7 @@ impl<P: Platform> JoinHeader<P> {
     /// # Safety
     /// 1. This is called by the job's owner, and the job was not awaited.
     #[inline]
-    unsafe fn position(&self) -> Position {
+    pub(crate) unsafe fn position(&self) -> Position {
         // SAFETY: obligation 1 is forwarded to our caller.
         Position::from_word(unsafe { self.header.note() })
     }
@@ -298,7 +234,7 @@ impl<P: Platform> JoinHeader<P> {
     ///
     /// # Safety
     /// 1. As for [`position`](Self::position).
-    unsafe fn set_position(&self, position: Position) {
+    pub(crate) unsafe fn set_position(&self, position: Position) {
         // SAFETY: obligation 1 is forwarded to our caller.
         unsafe { self.header.set_note(position.into_word()) };
     }
@@ -310,7 +246,7 @@ impl<P: Platform> JoinHeader<P> {
     /// 1. This is called by the job's owner, and for each job once.
     /// 2. After true, job, latch and room stay in place, and the room untouched, until the latch is
     ///    set or the job was taken back from its queue.
-    unsafe fn set_awaited(
+    pub(crate) unsafe fn set_awaited(
         &self,
         latch: &SpinLatch<'_, P>,
         room: &mut MaybeUninit<Awaiting>,

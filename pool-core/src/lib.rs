@@ -17,7 +17,6 @@ extern crate sleep_primitives;
 mod primitive;
 
 mod broadcast;
-mod cold;
 mod deadlock;
 mod fifo;
 mod guard;
@@ -44,7 +43,6 @@ pub mod trace;
 mod unwind;
 mod worker;
 
-pub use cold::ColdPath;
 pub use deadlock::{DeadlockDetection, NoDeadlockDetection};
 pub use fifo::JobFifo;
 pub use guard::ReadGuard;
@@ -64,7 +62,7 @@ pub use polled::{PollDuties, PollState};
 pub use queue::JobQueue;
 pub use registry::{Call, Registry, WaitingJob};
 pub use scope::ScopeCore;
-pub use worker::{WorkerShared, WorkerStorage, WorkerThread};
+pub use worker::{ColdPath, WorkerShared, WorkerStorage, WorkerThread};
 
 /// The parts of the crates below that a platform names.
 pub use deque_core::{Deque, FencePrice, Fixed, IntrusiveInjector, Node, Order, Steal, Storage};

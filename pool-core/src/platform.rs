@@ -5,13 +5,13 @@ use progress_core::{Domain, ManagedThread, Progress};
 use sleep_core::{AwakeSet, LendSeats, Parker, SleepProtocol, WorkerIndex};
 
 use crate::{
-    cold::ColdPath,
     deadlock::DeadlockDetection,
     isolation::Isolation,
     job::JobRef,
     metrics::{Observer, WokenBy},
     queue::JobQueue,
     registry::Registry,
+    worker::cold::ColdPath,
     worker::{WorkerStorage, WorkerThread},
 };
 
@@ -27,9 +27,11 @@ use crate::{
 ///    progress, or never. It puts no other managed thread in the place of the worker's, and keeps
 ///    no reference that it gets from that: the lifetime of a [`ManagedWorker`] is longer than the
 ///    pool's.
-/// 5. Nothing unwinds but [`resume_unwind`](Self::resume_unwind): no other function, no method of
-///    the [`Observer`](Self::Observer), and no drop of a [`KeepAlive`](Self::KeepAlive). They are
-///    called from frames that other threads use.
+/// 5. Nothing unwinds but [`resume_unwind`](Self::resume_unwind), and [`run_cold`](Self::run_cold)
+///    where its path does: no other function, no method of the [`Observer`](Self::Observer), and no
+///    drop of a [`KeepAlive`](Self::KeepAlive). They are called from frames that other threads use.
+/// 6. [`run_cold`](Self::run_cold), if it is not the one below, runs the path that it was given
+///    before it ends, on the same thread, and returns the path's answer.
 ///
 /// Of a [`SleepProtocol`], a [`Parker`] and a [`Waiter`], which are safe to implement, the same is
 /// expected and not relied on: where one panics in such a frame, the process ends.
@@ -211,12 +213,12 @@ pub unsafe trait Platform: Sized + 'static {
         false
     }
 
-    /// Runs a path: calls [`run`](ColdPath::run) once before it returns, and returns the answer.
+    /// [Runs](ColdPath::run) a path.
     ///
-    /// By default in its caller, so that a program has only those of the pool's functions that it
-    /// needs, and each crate copies of its own. A platform whose type has no parameters does so in
-    /// a function that is not inlined, which has these functions compiled once, with the
-    /// platform.
+    /// By default it does so in its caller. Then a program has only those of the pool's functions
+    /// that it needs, and each of its crates has copies of its own. A platform whose type has no
+    /// parameters does so in a function that is not inlined. Then these functions are compiled
+    /// once, with the platform.
     #[inline(always)]
     fn run_cold(path: ColdPath<'_, Self>) -> bool {
         path.run()

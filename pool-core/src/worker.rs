@@ -17,6 +17,7 @@ use crate::{
     unwind::no_unwind,
 };
 
+pub(crate) mod cold;
 mod idle;
 mod isolated;
 mod jobs;
@@ -33,7 +34,7 @@ mod tests;
 mod wait;
 mod yielding;
 
-pub(crate) use idle::Setter;
+pub use cold::ColdPath;
 use open_scopes::OpenScopes;
 use post::Watch;
 pub use shared::{WorkerShared, WorkerStorage};

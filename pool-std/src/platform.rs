@@ -66,10 +66,9 @@ pub(crate) type Counters = pool_core::NoMetrics;
 pub(crate) enum Std {}
 
 // SAFETY: 1. both functions use the same thread-local; 2. registries are in `Arc`s, and the value
-// is one;
-// 3. the standard library's function does that; 4. the drop is deferred; 5. nothing here panics,
-//    and the drop of a registry catches the panics of what
-// handlers have captured, and of what was deferred.
+// is one; 3. the standard library's function does that; 4. the drop is deferred; 5. nothing here
+// panics, and the drop of a registry catches the panics of what handlers have captured, and of what
+// was deferred; 6. it runs the path, and returns its answer.
 unsafe impl Platform for Std {
     type Parker = OsParker;
     type Sleep = PoolSleep;

@@ -7,13 +7,13 @@ use core::{
 
 use super::Registry;
 use crate::{
-    cold::{ColdPath, Path},
     job::{JobContext, JobHeader, StackJob},
     latch::{BlockingLatch, Latch, SpinLatch},
     platform::Platform,
     queue::JobQueue,
     unwind::no_unwind,
     worker::WorkerThread,
+    worker::cold::{ColdPath, Path},
 };
 
 #[cfg(all(test, not(loom)))]

@@ -14,11 +14,11 @@ use sleep_core::{
 
 use super::Registry;
 use crate::{
-    cold::{ColdPath, Path},
     job::JobRef,
     platform::Platform,
     primitive::{Ordering, fence},
     unwind::no_unwind,
+    worker::cold::{ColdPath, Path},
 };
 #[cfg(feature = "trace")]
 use crate::{

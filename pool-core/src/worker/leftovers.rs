@@ -7,10 +7,10 @@
 use deque_core::Position;
 
 use crate::{
-    cold::{ColdPath, Path},
     platform::Platform,
     primitive::{Ordering, fence},
     worker::WorkerThread,
+    worker::cold::{ColdPath, Path},
 };
 
 impl<P: Platform> WorkerThread<P> {
@@ -49,7 +49,7 @@ impl<P: Platform> WorkerThread<P> {
         P::run_cold(ColdPath(Path::RunRest(self, begin)));
     }
 
-    pub(crate) fn run_rest_cold(&self, begin: Position) {
+    pub(super) fn run_rest_cold(&self, begin: Position) {
         while self.own().next_position().is_at_or_after(begin) && self.run_isolated_job(begin) {}
     }
 

@@ -22,12 +22,12 @@
 use core::cell::Cell;
 
 use crate::{
-    cold::{ColdPath, Path},
     job::JobRef,
     metrics::{Event, Observer as _},
     platform::Platform,
     primitive::{AtomicUsize, Ordering, fence},
     unwind::no_unwind,
+    worker::cold::{ColdPath, Path},
     worker::{WorkerShared, WorkerThread},
 };
 
@@ -35,39 +35,6 @@ use crate::{
 mod tests;
 
 impl<P: Platform> WorkerThread<P> {
-    /// Wakes a thief, if need be, for a join's job that was put on this worker's deque. From now on
-    /// joins need not ask any more whether a worker sleeps, if none does, or if
-    /// [enough](Platform::parallelism) are awake.
-    ///
-    /// If no worker is woken because all are awake, none overlooks the job: if a worker that falls
-    /// asleep does not see it, we see that worker, and it [disables our fast
-    /// push](deque_core::Deque::disable_fast_push), so that we announce the next one. If none
-    /// is woken because enough are awake, sleepers may overlook the job until one of the others
-    /// falls asleep, which disables our fast push likewise. This worker runs the job itself if
-    /// no thief comes.
-    ///
-    /// A worker that waits in isolation for what this one runs counts as awake. It is woken if it
-    /// sleeps.
-    ///
-    /// If the platform [delays](Platform::delays_wake) the wake-up, the next join asks again.
-    pub(crate) fn announce_join(&self) {
-        let registry = self.registry();
-        // While this worker is registered as a sleeper, one that falls asleep may not disable its
-        // fast push.
-        let all_are_awake = || registry.all_are_awake() && !self.is_awaited_asleep();
-        let may_enable =
-            || !self.may_be_left_out.get() && (all_are_awake() || registry.fill_the_processors());
-        // The fence that all of this needs for such a job is in `enable_fast_push`.
-        if !self.own().enable_fast_push(may_enable) {
-            self.wake_awaiting();
-            if !P::delays_wake(registry) {
-                self.stop_being_left_out();
-                self.shared().shield().lower();
-                registry.announce_own_jobs(self.index(), 1, || self.own().len() <= 1);
-            }
-        }
-    }
-
     /// Queues a job on this worker's deque, or runs it at once if that is full. No sleeping worker
     /// overlooks it, so this worker may go and do something else.
     ///
@@ -176,7 +143,7 @@ impl<P: Platform> WorkerThread<P> {
         P::run_cold(ColdPath(Path::AnnouncePosted(self, count)));
     }
 
-    pub(crate) fn announce_posted_cold(&self, count: usize) {
+    pub(super) fn announce_posted_cold(&self, count: usize) {
         let was_empty = || self.own().len() <= count;
         // A scope or a thread outside may wait for the jobs.
         no_unwind(|| {
@@ -193,7 +160,7 @@ impl<P: Platform> WorkerThread<P> {
     ///
     /// If another thread is waking the worker, others may leave the deque out until that thread
     /// goes on. This worker then finds the job itself when it returns from its parker.
-    fn stop_being_left_out(&self) {
+    pub(super) fn stop_being_left_out(&self) {
         if self.may_be_left_out.get() {
             self.registry().wake_worker(self.index());
             // Ordering: pairs with the fence of a worker that falls asleep, before it reads which

@@ -4,10 +4,10 @@ use deque_core::Position;
 use sleep_core::CoreLatch;
 
 use crate::{
-    cold::{ColdPath, Path},
     isolation::Isolation,
     platform::Platform,
     unwind::no_unwind,
+    worker::cold::{ColdPath, Path},
     worker::{WorkerThread, idle::Setter, lineage::Found},
 };
 
@@ -147,7 +147,7 @@ impl<P: Platform> WorkerThread<P> {
         P::run_cold(ColdPath(Path::Wait(self, awaited, latch, setter)));
     }
 
-    pub(crate) fn wait_cold(&self, awaited: Awaited, latch: &CoreLatch, setter: Setter) {
+    pub(super) fn wait_cold(&self, awaited: Awaited, latch: &CoreLatch, setter: Setter) {
         match awaited.isolation {
             Isolation::Anything => self.run_jobs_until(latch, setter, false),
             _ => self.wait_isolated(latch, awaited, setter),

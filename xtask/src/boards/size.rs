@@ -49,6 +49,15 @@ const CALLS: [(&str, &str); 2] = [
     ("rayon", "rayon-core: the same"),
 ];
 
+/// What the crate of such a program has itself, besides that of the pool.
+const OWN: [(&str, &str); 2] = [
+    (
+        "ours",
+        "pool-std: a crate with one of each, without the pool's own",
+    ),
+    ("rayon", "rayon-core: the same"),
+];
+
 /// How many more of these calls one program of a pool has than the other one.
 const MORE_CALLS: u64 = 199;
 
@@ -89,6 +98,9 @@ pub(crate) fn size(arguments: &Arguments) -> Result<ExitCode> {
     });
     for (pool, about) in CALLS {
         sizes.push(measure_calls(pool, about)?);
+    }
+    for (pool, about) in OWN {
+        sizes.push(measure_own(pool, about)?);
     }
     for size in &sizes {
         let [flash, memory] = [size.flash, size.memory].map(|bytes| bytes.to_string());
@@ -146,11 +158,36 @@ fn measure_calls(pool: &str, about: &str) -> Result<figures::Size> {
     Ok(figures::Size {
         program: format!("calls-{pool}"),
         about: about.to_owned(),
-        target: format!("{}-{}", env::consts::ARCH, env::consts::OS),
+        target: this_machine(),
         flash: (many.flash - few.flash) / MORE_CALLS,
         // Padding, which is less in some programs.
         memory: many.memory.saturating_sub(few.memory) / MORE_CALLS,
     })
+}
+
+/// Measures what the crate of a program with one call of each kind has before it is linked.
+fn measure_own(pool: &str, about: &str) -> Result<figures::Size> {
+    let directory = target::directory("benches");
+    let object = directory.join(format!("own-{pool}.o"));
+    let emit = format!("--emit=obj={}", object.display());
+    Step::cargo(&["rustc", "--quiet", "--release"])
+        .args(["--bin", &format!("{pool}_few")])
+        .args(["--", &emit, "-Ccodegen-units=1"])
+        .directory(&root().join("benches/calls"))
+        .env("CARGO_TARGET_DIR", &directory)
+        .run()?;
+    let Size { flash, memory } = size_of(&object)?;
+    Ok(figures::Size {
+        program: format!("own-{pool}"),
+        about: about.to_owned(),
+        target: this_machine(),
+        flash,
+        memory,
+    })
+}
+
+fn this_machine() -> String {
+    format!("{}-{}", env::consts::ARCH, env::consts::OS)
 }
 
 fn size_of(path: &Path) -> Result<Size> {
