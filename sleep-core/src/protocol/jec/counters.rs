@@ -55,9 +55,10 @@ impl AtomicCounters {
     const SPARES_THE_LINE: bool = Word::BITS == 64;
 
     const_unless_loom! {
-        /// Creates counters at zero: no thread is inactive or sleepy.
+        /// Creates counters whose word is zero: no thread is inactive or sleepy, and a job was
+        /// posted. Static memory of zeros takes no room in the flash of a board.
         pub(super) fn new(widths: Widths) -> Self {
-            Self { word: AtomicWord::new(widths.one_jec()), widths }
+            Self { word: AtomicWord::new(0), widths }
         }
     }
 
