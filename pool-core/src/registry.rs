@@ -1,6 +1,6 @@
 //! A pool as its workers and its users share it.
 
-use core::{fmt, ptr::NonNull};
+use core::{fmt, panic::RefUnwindSafe, ptr::NonNull};
 
 use sleep_core::{Hint, UnknownWorker, WorkerIndex};
 
@@ -211,6 +211,9 @@ impl<P: Platform> Drop for Queued<'_, P> {
         }
     }
 }
+
+/// A panic of code of the user leaves no pool half-changed.
+impl<P: Platform> RefUnwindSafe for Registry<P> {}
 
 impl<P: Platform> fmt::Debug for Registry<P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -1,6 +1,6 @@
 //! A worker: the half that is its thread's own.
 
-use core::{any::TypeId, cell::Cell, fmt, marker::PhantomData, ptr};
+use core::{any::TypeId, cell::Cell, fmt, marker::PhantomData, panic::RefUnwindSafe, ptr};
 
 use deque_core::{Deque, Position, Worker};
 use sleep_core::WorkerIndex;
@@ -319,6 +319,9 @@ impl<P: Platform> WorkerThread<P> {
         self.registry().has_references()
     }
 }
+
+/// As for its [`Registry`].
+impl<P: Platform> RefUnwindSafe for WorkerThread<P> {}
 
 impl<P: Platform> fmt::Debug for WorkerThread<P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

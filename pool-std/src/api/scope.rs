@@ -1,6 +1,6 @@
 //! Scopes: any number of jobs, which may borrow from the frame that waits for them.
 
-use std::{fmt, marker::PhantomData, sync::Arc};
+use std::{fmt, marker::PhantomData, panic::RefUnwindSafe, sync::Arc};
 
 use pool_core::{JobRef, ScopeCore};
 
@@ -138,6 +138,9 @@ impl<'scope> ScopeBase<'scope> {
         }
     }
 }
+
+/// A scope keeps the panics of its jobs, and counts on.
+impl RefUnwindSafe for ScopeBase<'_> {}
 
 impl ScopeBase<'_> {
     /// Runs the body, and waits for the jobs.

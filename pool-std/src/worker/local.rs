@@ -1,6 +1,6 @@
 //! One value for each worker of a pool.
 
-use std::{cell::Cell, error::Error, fmt, ptr, sync::Arc};
+use std::{cell::Cell, error::Error, fmt, panic::RefUnwindSafe, ptr, sync::Arc};
 
 use crate::{
     platform::{Registry, WorkerThread, pool_of},
@@ -192,6 +192,9 @@ impl ThreadPool {
         WorkerLocal::of(self.registry().clone(), initial)
     }
 }
+
+/// Where a value is lent is reset by a panic, too.
+impl<T: RefUnwindSafe> RefUnwindSafe for WorkerLocal<T> {}
 
 impl<T> fmt::Debug for WorkerLocal<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

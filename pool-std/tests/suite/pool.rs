@@ -1,7 +1,7 @@
 //! Using and ending pools.
 
 use std::{
-    panic::{AssertUnwindSafe, catch_unwind},
+    panic::{AssertUnwindSafe, RefUnwindSafe, UnwindSafe, catch_unwind},
     sync::{
         Arc, Barrier, Mutex,
         atomic::{AtomicUsize, Ordering::SeqCst},
@@ -11,7 +11,8 @@ use std::{
 };
 
 use pool_std::{
-    IdlePolicy, ShutdownError, ThreadPool, ThreadPoolBuilder, Yield,
+    BroadcastContext, CancelToken, CurrentPool, IdlePolicy, PoolHandle, Scope, ScopeFifo,
+    ShutdownError, ThreadPool, ThreadPoolBuilder, Worker, WorkerLocal, Yield,
     current_thread_has_pending_tasks, current_thread_index, spawn, yield_local, yield_now,
 };
 
@@ -282,4 +283,23 @@ fn a_panic_of_what_a_handler_captures_stays_where_it_is() {
     let other = pool(1);
     assert_eq!(other.install(|| drop(kept)), ());
     receiver.recv().unwrap();
+}
+
+/// A panic in a closure leaves none of them half-changed, so that it may be caught around a call.
+/// `ThreadPool` was not, and `catch_unwind` refused each closure with a reference to a pool.
+#[test]
+fn pools_and_scopes_may_be_used_after_a_panic() {
+    fn check<T: UnwindSafe + RefUnwindSafe>() {}
+    fn check_reference<T: RefUnwindSafe>() {}
+
+    check::<ThreadPool>();
+    check::<PoolHandle>();
+    check_reference::<Scope<'_>>();
+    check_reference::<ScopeFifo<'_>>();
+    check::<Worker<'_>>();
+    check::<BroadcastContext<'_>>();
+    check::<pool_std::progress::Progress>();
+    check::<CancelToken>();
+    check::<CurrentPool>();
+    check::<WorkerLocal<u8>>();
 }
