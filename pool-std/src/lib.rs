@@ -116,6 +116,11 @@ mod jobs_page {}
 #[doc = include_str!("../docs/library.md")]
 mod library_page {}
 
+/// The example of the book's page about panics, likewise.
+#[cfg(doctest)]
+#[doc = include_str!("../docs/panics.md")]
+mod panics_page {}
+
 /// The examples of the book's page about elastic pools, likewise.
 #[cfg(doctest)]
 #[doc = include_str!("../docs/elastic.md")]
