@@ -142,3 +142,15 @@ fn updates_have_their_values_from_writes_that_are_there() {
         assert_eq!((report.candidates, report.executions), (orders, orders));
     }
 }
+
+/// Reproduces a bug: a thread that waits without end kept others at their waits, although these
+/// ended. So a race behind them was not found.
+#[test]
+fn a_thread_that_waits_without_end_keeps_no_other_one() {
+    let text = "thread\nstore x 1 plain\nawait never 1 relaxed\n\
+        thread\nawait open 0 relaxed\nstore x 2 plain\nallow race";
+    let program: Litmus = text.parse().unwrap();
+    let report = check(&program).unwrap();
+    assert_eq!(report.executions, 0);
+    assert!(report.race.is_some());
+}

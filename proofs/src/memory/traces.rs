@@ -105,12 +105,13 @@ impl<'e> Exploration<'e> {
             })?;
         }
         // A read whose location no other thread will write to needs not wait for any of them. One
-        // that may wait comes last: without it, the others go on.
+        // that may wait comes last: without it, the others go on. So they do up to a race, which
+        // may lie before the end of a wait or behind those of others.
         let is_free = |reader: &&usize| {
             let location = threads[**reader].next().and_then(location_of);
             let may_write = |rest: &&[Statement]| location.is_some_and(|it| may_write(rest, it));
             let mut others = (0..threads.len()).filter(|other| other != *reader);
-            (all_wait || !waits(reader))
+            (all_wait && !self.with_waits || !waits(reader))
                 && !others.any(|other| threads[other].rest.iter().any(may_write))
         };
         let free = reading.iter().find(is_free).copied();
