@@ -29,6 +29,11 @@ impl SystemThread {
         system::is_blocked(self.0?)
     }
 
+    /// Whether the thread runs, or waits for nothing but a processor.
+    pub(super) fn needs_processor(self) -> bool {
+        self.0.is_some_and(system::needs_processor)
+    }
+
     /// Returns how much processor time the thread has used. None if the system does not say.
     pub(super) fn time(self) -> Option<Duration> {
         system::thread_time(self.0?)

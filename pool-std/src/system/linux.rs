@@ -101,6 +101,11 @@ pub(crate) fn can_run(thread: i32) -> bool {
     matches!(state_of(thread), Some('R' | 'D'))
 }
 
+/// Whether a thread of this process runs, or waits for nothing but a processor.
+pub(crate) fn needs_processor(thread: i32) -> bool {
+    state_of(thread) == Some('R')
+}
+
 fn state_of(thread: i32) -> Option<char> {
     let stat = fs::read_to_string(format!("/proc/self/task/{thread}/stat")).ok()?;
     // The name of the thread is in parentheses, and may contain some.

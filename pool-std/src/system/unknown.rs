@@ -38,6 +38,10 @@ pub(crate) const fn can_run(_thread: i32) -> bool {
     false
 }
 
+pub(crate) const fn needs_processor(_thread: i32) -> bool {
+    false
+}
+
 pub(crate) const fn thread_time(_thread: i32) -> Option<Duration> {
     None
 }

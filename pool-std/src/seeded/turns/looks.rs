@@ -33,6 +33,10 @@ pub(super) struct Looks {
     /// How much processor time its thread had used at the first look.
     time: Option<Duration>,
     blocked: Option<Blocked>,
+    /// Since when each look has found it neither asleep nor able to run. The kernel keeps it,
+    /// perhaps until another member has done something: for a child of `vfork`, for a file system
+    /// of this process, or for a debugger.
+    kept: Option<Instant>,
 }
 
 /// The looks at a member that was blocked at each of them.
@@ -54,6 +58,7 @@ impl Looks {
             first: Instant::now(),
             time: thread.time(),
             blocked: None,
+            kept: None,
         }
     }
 
@@ -65,10 +70,13 @@ impl Looks {
     /// Looks once more. Returns whether the turn is to be taken away.
     pub(super) fn look(&mut self) -> bool {
         match self.thread.is_blocked() {
-            Some(true) => self.blocked.get_or_insert_with(Blocked::new).look(),
+            Some(true) => {
+                self.kept = None;
+                self.blocked.get_or_insert_with(Blocked::new).look()
+            }
             Some(false) => {
                 self.blocked = None;
-                self.computed() >= COMPUTING
+                self.computed() >= COMPUTING || self.is_kept_for_long()
             }
             None => self.first.elapsed() >= UNKNOWN,
         }
@@ -77,7 +85,21 @@ impl Looks {
     /// Returns for how long the member has run, or could have.
     fn computed(&self) -> Duration {
         let time = self.time.zip(self.thread.time());
-        time.map_or_else(|| self.first.elapsed(), |(first, now)| now - first)
+        // Another thread may have got the number of one that has ended.
+        time.map_or_else(
+            || self.first.elapsed(),
+            |(first, now)| now.saturating_sub(first),
+        )
+    }
+
+    /// Whether the kernel has kept the member for so long as it may compute. Then no processor time
+    /// would end its turn.
+    fn is_kept_for_long(&mut self) -> bool {
+        if self.thread.needs_processor() {
+            self.kept = None;
+            return false;
+        }
+        self.kept.get_or_insert_with(Instant::now).elapsed() >= COMPUTING
     }
 }
 
