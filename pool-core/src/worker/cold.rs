@@ -128,8 +128,10 @@ impl<P: Platform> WorkerThread<P> {
             return false;
         }
         let latch = latch.core();
+        // Not by a path again, which would take more of the stack.
+        let wait = || self.wait_cold(awaited, latch, Setter::Worker);
         if answer == TakeBack::Stolen {
-            self.wait_for(awaited, latch);
+            wait();
             return false;
         }
         let wanted = core::ptr::from_ref(job).cast();
@@ -144,7 +146,7 @@ impl<P: Platform> WorkerThread<P> {
                     Some(job) if job.refers_to(wanted) => return true,
                     // SAFETY: 1. the queue gave it to us alone.
                     Some(job) => unsafe { self.run(job) },
-                    None => self.wait_for(awaited, latch),
+                    None => wait(),
                 }
             }
             false
