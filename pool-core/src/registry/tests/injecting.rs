@@ -36,8 +36,6 @@ fn looks_of_a_poster(worker: &WorkerThread<Test>) -> usize {
 #[test]
 fn a_poster_does_not_look_at_the_injector_while_all_workers_are_awake() {
     with_worker(&registry(1), 0, |worker| {
-        // The counters of a new pool are as if a worker were sleepy.
-        assert_eq!(looks_of_a_poster(worker), 1);
         assert_eq!(looks_of_a_poster(worker), 0);
         let mut idle = worker.registry().begin_idle(worker.index(), Purpose::Job);
         assert_eq!(looks_of_a_poster(worker), 0);
