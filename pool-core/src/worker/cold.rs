@@ -23,6 +23,18 @@ use crate::{
 
 /// A part of a pool's work that a platform [runs](Platform::run_cold), in a function of its own or
 /// in its caller.
+///
+/// # Examples
+/// The whole of a platform's `run_cold` that is compiled once:
+/// ```
+/// # enum Threads {}
+/// # impl Threads {
+/// #[inline(never)]
+/// fn run_cold<P: pool_core::Platform>(path: pool_core::ColdPath<'_, P>) -> bool {
+///     path.run()
+/// }
+/// # }
+/// ```
 pub struct ColdPath<'a, P: Platform>(pub(crate) Path<'a, P>);
 
 /// The functions that are reached so, with their arguments.
