@@ -29,8 +29,8 @@ const LIBRARIES: [(&str, &[&str]); 8] = [
     ("pool-spin", &["deadlock", "host", "trace"]),
 ];
 
-/// Traits that a compiler implements by itself and that decide which programs compile, but of which
-/// no user of a pool asks a type.
+/// Traits that a compiler implements by itself. Tests ask the types of pool-std that may be used
+/// after a panic for theirs; no user asks a type for the others.
 const LEFT_OUT: [&str; 5] = [
     " core::marker::Freeze for ",
     " core::marker::UnsafeUnpin for ",
