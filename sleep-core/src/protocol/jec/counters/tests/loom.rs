@@ -25,9 +25,12 @@ impl Scene {
         Self::with(Widths::DEFAULT)
     }
 
+    /// Begins where a worker has got sleepy: the counter is zero, and the next post changes it.
     fn with(widths: Widths) -> Arc<Self> {
+        let counters = AtomicCounters::new(widths);
+        counters.make_jec_sleepy();
         Arc::new(Self {
-            counters: AtomicCounters::new(widths),
+            counters,
             queued: AtomicUsize::new(0),
         })
     }
