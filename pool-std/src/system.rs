@@ -54,6 +54,20 @@ pub(crate) struct Stack {
     pub(crate) size: usize,
 }
 
+/// What a thread of this process does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(dead_code, reason = "some systems do not say")]
+pub(crate) enum ThreadState {
+    /// It runs, or waits for nothing but a processor.
+    Running,
+    /// The kernel keeps it until something has ended, which needs no other thread as a rule.
+    Kept,
+    /// It sleeps in a system call: it waits for a lock, for input, or for a time.
+    Sleeping,
+    /// It was stopped, or has ended.
+    Stopped,
+}
+
 #[cfg(test)]
 mod tests {
     use std::{

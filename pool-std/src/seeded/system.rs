@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::system;
+use crate::system::{self, ThreadState};
 
 #[cfg(all(test, any(target_os = "linux", target_os = "android"), not(miri)))]
 mod tests;
@@ -23,15 +23,14 @@ impl SystemThread {
         CURRENT.try_with(|&current| current).unwrap_or(Self(None))
     }
 
-    /// Whether the thread sleeps in a system call: it waits for a lock, for input, or for a time.
-    /// None if the system does not say.
-    pub(super) fn is_blocked(self) -> Option<bool> {
-        system::is_blocked(self.0?)
+    /// Returns what the thread does. None if the system does not say.
+    pub(super) fn state(self) -> Option<ThreadState> {
+        system::state_of_thread(self.0?)
     }
 
-    /// Whether the thread runs, or waits for nothing but a processor.
-    pub(super) fn needs_processor(self) -> bool {
-        self.0.is_some_and(system::needs_processor)
+    /// Whether the thread sleeps in a system call. None if the system does not say.
+    pub(super) fn is_blocked(self) -> Option<bool> {
+        Some(self.state()? == ThreadState::Sleeping)
     }
 
     /// Returns how much processor time the thread has used. None if the system does not say.
@@ -49,7 +48,7 @@ impl NotYetRun {
     pub(super) fn now() -> Self {
         let current = system::thread_number();
         let others = system::threads().into_iter();
-        let others = others.filter(|&thread| Some(thread) != current && system::can_run(thread));
+        let others = others.filter(|&thread| Some(thread) != current && can_run(thread));
         Self(
             others
                 .filter_map(|thread| Some((thread, system::thread_time(thread)?)))
@@ -59,9 +58,14 @@ impl NotYetRun {
 
     /// Whether each of them has run, or has nothing to run.
     pub(super) fn is_over(&mut self) -> bool {
-        self.0.retain(|&(thread, time)| {
-            system::can_run(thread) && system::thread_time(thread) == Some(time)
-        });
+        self.0
+            .retain(|&(thread, time)| can_run(thread) && system::thread_time(thread) == Some(time));
         self.0.is_empty()
     }
+}
+
+/// Whether a thread will run without the help of another one.
+fn can_run(thread: i32) -> bool {
+    let state = system::state_of_thread(thread);
+    matches!(state, Some(ThreadState::Running | ThreadState::Kept))
 }

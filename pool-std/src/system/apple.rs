@@ -11,9 +11,8 @@ use std::{
 
 use super::Stack;
 pub(crate) use super::unknown::{
-    can_run, is_blocked, needs_processor, num_processors_by_affinity, num_processors_of_machine,
-    process_fence, register_process_fence, registers_at_once, thread_number, thread_time, threads,
-    try_join,
+    num_processors_by_affinity, num_processors_of_machine, process_fence, register_process_fence,
+    registers_at_once, state_of_thread, thread_number, thread_time, threads, try_join,
 };
 
 /// What the system declares. The C library's crate has some of it, in its later versions; an old

@@ -16,9 +16,9 @@ use std::{
 
 use libc::{c_int, c_long, c_ulong};
 
-use super::Stack;
 #[cfg(not(any(target_env = "gnu", target_env = "musl")))]
 pub(crate) use super::unknown::try_join;
+use super::{Stack, ThreadState};
 
 /// A duration as the kernel reads it in a futex call.
 #[repr(C)]
@@ -89,28 +89,17 @@ pub(crate) fn threads() -> Vec<i32> {
     threads.filter_map(number).collect()
 }
 
-/// Whether a thread of this process sleeps in a system call: it waits for a lock, for input, or for
-/// a time. None if the system does not say.
-pub(crate) fn is_blocked(thread: i32) -> Option<bool> {
-    Some(state_of(thread)? == 'S')
-}
-
-/// Whether a thread of this process runs, or will without the help of another one: it waits for a
-/// processor, or for the kernel.
-pub(crate) fn can_run(thread: i32) -> bool {
-    matches!(state_of(thread), Some('R' | 'D'))
-}
-
-/// Whether a thread of this process runs, or waits for nothing but a processor.
-pub(crate) fn needs_processor(thread: i32) -> bool {
-    state_of(thread) == Some('R')
-}
-
-fn state_of(thread: i32) -> Option<char> {
+/// Returns what a thread of this process does. None if the system does not say.
+pub(crate) fn state_of_thread(thread: i32) -> Option<ThreadState> {
     let stat = fs::read_to_string(format!("/proc/self/task/{thread}/stat")).ok()?;
     // The name of the thread is in parentheses, and may contain some.
     let (_, state) = stat.rsplit_once(')')?;
-    state.trim_start().chars().next()
+    Some(match state.trim_start().chars().next()? {
+        'R' => ThreadState::Running,
+        'D' => ThreadState::Kept,
+        'S' => ThreadState::Sleeping,
+        _ => ThreadState::Stopped,
+    })
 }
 
 /// Returns how much processor time a thread of this process has used. None if the system does not

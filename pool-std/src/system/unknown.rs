@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use super::Stack;
+use super::{Stack, ThreadState};
 
 /// Whether a thread can wait for a word in memory.
 pub(crate) const fn has_futex() -> bool {
@@ -30,16 +30,8 @@ pub(crate) const fn threads() -> [i32; 0] {
     []
 }
 
-pub(crate) const fn is_blocked(_thread: i32) -> Option<bool> {
+pub(crate) const fn state_of_thread(_thread: i32) -> Option<ThreadState> {
     None
-}
-
-pub(crate) const fn can_run(_thread: i32) -> bool {
-    false
-}
-
-pub(crate) const fn needs_processor(_thread: i32) -> bool {
-    false
 }
 
 pub(crate) const fn thread_time(_thread: i32) -> Option<Duration> {

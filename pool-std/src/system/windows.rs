@@ -13,9 +13,8 @@ use std::{
 
 use super::Stack;
 pub(crate) use super::unknown::{
-    call_in_children, can_run, is_blocked, needs_processor, num_processors_by_affinity,
-    num_processors_of_machine, process_time, registers_at_once, thread_number, thread_time,
-    threads,
+    call_in_children, num_processors_by_affinity, num_processors_of_machine, process_time,
+    registers_at_once, state_of_thread, thread_number, thread_time, threads,
 };
 
 /// What the system declares. A crate with the same declarations would be two more packages in the

@@ -7,6 +7,7 @@ use super::{
     super::system::{NotYetRun, SystemThread},
     LOOK,
 };
+use crate::system::ThreadState;
 
 #[cfg(all(test, any(target_os = "linux", target_os = "android"), not(miri)))]
 mod tests;
@@ -69,14 +70,19 @@ impl Looks {
 
     /// Looks once more. Returns whether the turn is to be taken away.
     pub(super) fn look(&mut self) -> bool {
-        match self.thread.is_blocked() {
-            Some(true) => {
+        match self.thread.state() {
+            Some(ThreadState::Sleeping) => {
                 self.kept = None;
                 self.blocked.get_or_insert_with(Blocked::new).look()
             }
-            Some(false) => {
+            Some(ThreadState::Running) => {
+                (self.blocked, self.kept) = (None, None);
+                self.computed() >= COMPUTING
+            }
+            // No processor time would end its turn.
+            Some(ThreadState::Kept | ThreadState::Stopped) => {
                 self.blocked = None;
-                self.computed() >= COMPUTING || self.is_kept_for_long()
+                self.kept.get_or_insert_with(Instant::now).elapsed() >= COMPUTING
             }
             None => self.first.elapsed() >= UNKNOWN,
         }
@@ -90,16 +96,6 @@ impl Looks {
             || self.first.elapsed(),
             |(first, now)| now.saturating_sub(first),
         )
-    }
-
-    /// Whether the kernel has kept the member for so long as it may compute. Then no processor time
-    /// would end its turn.
-    fn is_kept_for_long(&mut self) -> bool {
-        if self.thread.needs_processor() {
-            self.kept = None;
-            return false;
-        }
-        self.kept.get_or_insert_with(Instant::now).elapsed() >= COMPUTING
     }
 }
 
