@@ -1,6 +1,7 @@
 //! Futures that a pool polls.
 
 use std::{
+    any::Any,
     future::{pending, poll_fn, ready},
     panic::{AssertUnwindSafe, catch_unwind, panic_any},
     pin::pin,
@@ -182,8 +183,8 @@ fn a_panic_is_an_error_and_the_future_is_dropped() {
     assert_eq!(count.load(SeqCst), 0);
 }
 
-#[test]
-fn the_panic_of_a_detached_future_goes_to_the_handler() {
+/// Builds a pool of one worker. Returns the panics that its handler gets, too.
+fn pool_with_handler() -> (ThreadPool, mpsc::Receiver<Box<dyn Any + Send>>) {
     let (sender, receiver) = mpsc::channel();
     let sender = Mutex::new(sender);
     let pool = ThreadPoolBuilder::new()
@@ -191,6 +192,12 @@ fn the_panic_of_a_detached_future_goes_to_the_handler() {
         .panic_handler(move |panic| sender.lock().unwrap().send(panic).unwrap())
         .build()
         .unwrap();
+    (pool, receiver)
+}
+
+#[test]
+fn the_panic_of_a_detached_future_goes_to_the_handler() {
+    let (pool, panics) = pool_with_handler();
     let event = Event::default();
     let awaited = event.clone();
     drop(pool.spawn_future(async move {
@@ -198,7 +205,7 @@ fn the_panic_of_a_detached_future_goes_to_the_handler() {
         panic_any(4_u8);
     }));
     event.happen();
-    assert_eq!(receiver.recv().unwrap().downcast_ref(), Some(&4_u8));
+    assert_eq!(panics.recv().unwrap().downcast_ref(), Some(&4_u8));
 }
 
 #[test]
@@ -251,13 +258,7 @@ fn a_future_that_is_aborted_in_its_last_poll_gives_no_result() {
 
 #[test]
 fn the_panic_of_a_future_that_is_aborted_in_its_last_poll_goes_to_the_handler() {
-    let (sender, receiver) = mpsc::channel();
-    let sender = Mutex::new(sender);
-    let pool = ThreadPoolBuilder::new()
-        .num_threads(1)
-        .panic_handler(move |panic| sender.lock().unwrap().send(panic).unwrap())
-        .build()
-        .unwrap();
+    let (pool, panics) = pool_with_handler();
     let (begin, is_polled) = mpsc::channel();
     let (go_on, may_go_on) = mpsc::channel();
     let job: JoinHandle<()> = pool.spawn_future(async move {
@@ -269,7 +270,7 @@ fn the_panic_of_a_future_that_is_aborted_in_its_last_poll_goes_to_the_handler() 
     assert!(job.abort());
     go_on.send(()).unwrap();
     pool.wait_idle().unwrap();
-    let panic = receiver.try_recv().expect("no caller gets the panic");
+    let panic = panics.try_recv().expect("no caller gets the panic");
     assert_eq!(panic.downcast_ref(), Some(&5_u8));
     assert!(job.join().is_err_and(|error| error.is_aborted()));
 }
