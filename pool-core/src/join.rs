@@ -12,8 +12,10 @@ use crate::{
     latch::{Latch, SpinLatch},
     metrics::{Event, Observer as _},
     platform::Platform,
-    worker::WorkerThread,
-    worker::cold::{ColdPath, Path},
+    worker::{
+        WorkerThread,
+        cold::{ColdPath, Path},
+    },
 };
 
 mod cold_arg;

@@ -11,8 +11,7 @@ use crate::{
     metrics::{Observer, WokenBy},
     queue::JobQueue,
     registry::Registry,
-    worker::cold::ColdPath,
-    worker::{WorkerStorage, WorkerThread},
+    worker::{ColdPath, WorkerStorage, WorkerThread},
 };
 
 /// The world a pool runs in: threads or cores, unwinding or not, memory or none.

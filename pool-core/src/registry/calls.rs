@@ -12,8 +12,10 @@ use crate::{
     platform::Platform,
     queue::JobQueue,
     unwind::no_unwind,
-    worker::WorkerThread,
-    worker::cold::{ColdPath, Path},
+    worker::{
+        WorkerThread,
+        cold::{ColdPath, Path},
+    },
 };
 
 #[cfg(all(test, not(loom)))]

@@ -9,8 +9,10 @@ use deque_core::Position;
 use crate::{
     platform::Platform,
     primitive::{Ordering, fence},
-    worker::WorkerThread,
-    worker::cold::{ColdPath, Path},
+    worker::{
+        WorkerThread,
+        cold::{ColdPath, Path},
+    },
 };
 
 impl<P: Platform> WorkerThread<P> {

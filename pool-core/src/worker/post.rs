@@ -27,8 +27,10 @@ use crate::{
     platform::Platform,
     primitive::{AtomicUsize, Ordering, fence},
     unwind::no_unwind,
-    worker::cold::{ColdPath, Path},
-    worker::{WorkerShared, WorkerThread},
+    worker::{
+        WorkerShared, WorkerThread,
+        cold::{ColdPath, Path},
+    },
 };
 
 #[cfg(all(test, not(loom)))]

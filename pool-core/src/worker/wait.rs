@@ -7,8 +7,12 @@ use crate::{
     isolation::Isolation,
     platform::Platform,
     unwind::no_unwind,
-    worker::cold::{ColdPath, Path},
-    worker::{WorkerThread, idle::Setter, lineage::Found},
+    worker::{
+        WorkerThread,
+        cold::{ColdPath, Path},
+        idle::Setter,
+        lineage::Found,
+    },
 };
 
 /// Which jobs a worker waits for, and which it may run meanwhile.
