@@ -118,14 +118,25 @@ fn differences(original: &Surface, ours: &Surface) -> Vec<String> {
         let ours = ours.get(page).unwrap_or(&nothing);
         let missing = original
             .difference(ours)
-            .filter(|line| !INSTEAD.contains(&&***line));
+            .filter(|line| !INSTEAD.contains(&&***line) && !is_of_unwinding(line, "!"));
         differences.extend(missing.map(|line| format!("{page}: missing: {line}")));
         let more = ours
             .difference(original)
-            .filter(|line| !MORE.contains(&&***line));
+            .filter(|line| !MORE.contains(&&***line) && !is_of_unwinding(line, ""));
         differences.extend(more.map(|line| format!("{page}: more: {line}")));
     }
     differences
+}
+
+/// Whether a line says that a type may pass through `catch_unwind`, or with `!` that it may not.
+/// A program of the original does without, and loses nothing if ours may.
+fn is_of_unwinding(line: &str, sign: &str) -> bool {
+    static UNWINDING: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new("^impl(?:<.*>)? ?(!?)(?:Ref)?UnwindSafe for ").expect("a valid expression")
+    });
+    UNWINDING
+        .captures(line)
+        .is_some_and(|found| &found[1] == sign)
 }
 
 /// Returns the declarations on a page, without the names of parameters.
@@ -190,4 +201,29 @@ fn without_names(declaration: &str) -> String {
     }
     let text = ARGUMENT.replace_all(&text, "${1}_:$2");
     text.replace("->Result<(),Error>", "->Result")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(original: &str, ours: &str) -> usize {
+        let surface = |line: &str| Surface::from([("page".into(), [line.into()].into())]);
+        differences(&surface(original), &surface(ours)).len()
+    }
+
+    #[test]
+    fn a_type_may_gain_the_way_through_catch_unwind_and_not_lose_it() {
+        for (may_not, may) in [
+            ("impl!UnwindSafe for A", "impl UnwindSafe for A"),
+            (
+                "impl<T>!RefUnwindSafe for A<T>",
+                "impl<T>RefUnwindSafe for A<T>where T:RefUnwindSafe,",
+            ),
+        ] {
+            assert_eq!(found(may_not, may), 0);
+            assert_eq!(found(may, may_not), 2);
+        }
+        assert_eq!(found("impl!Send for A", "impl Send for A"), 2);
+    }
 }
