@@ -140,7 +140,7 @@ pub enum Statement {
     Store(Location, Operand, Order),
     /// Reads and writes a location in one step. The register gets the old value.
     Update(Register, Location, Update, Order),
-    /// Reads until the value passes. Executions in which it never does are left out.
+    /// Reads until the value passes. If it never does, the execution does not end.
     Await(Location, Test, Order),
     /// A fence.
     Fence(Order),
@@ -161,6 +161,10 @@ pub enum Expectation {
     ForbidRaces,
     /// Some execution has a data race.
     AllowRaces,
+    /// In no execution does a thread wait without end, as it does if a wake-up is lost.
+    ForbidWaits,
+    /// In some execution a thread waits without end.
+    AllowWaits,
 }
 
 /// What is true when all threads have ended.

@@ -23,7 +23,7 @@ use candidates::Execution;
 /// What the search has found.
 #[derive(Debug, Clone)]
 pub struct Report {
-    /// How many executions the model allows.
+    /// How many executions the model allows that end.
     pub executions: u64,
     /// How many were considered.
     pub candidates: u64,
@@ -35,8 +35,8 @@ pub struct Report {
 }
 
 impl Report {
-    /// Whether all expectations are met, in at least one execution. If an `await` never ends, there
-    /// is none, and all that is forbidden would be absent.
+    /// Whether all expectations are met, and at least one execution ends. If an `await` never does,
+    /// none ends, and the facts that are forbidden would be absent.
     #[must_use]
     pub fn is_as_expected(&self) -> bool {
         self.executions > 0 && self.verdicts.iter().all(|verdict| verdict.is_met)
@@ -119,15 +119,15 @@ pub fn check(litmus: &Litmus) -> Result<Report, CheckError> {
         race: None,
     };
     let mut found: Vec<Option<String>> = vec![None; litmus.expectations.len()];
-    let has_plain = litmus.threads.iter().any(|thread| has_plain(thread));
-    report.candidates = candidates::for_each(litmus, has_plain, &mut |execution| {
+    let is_of_waits =
+        |it: &Expectation| matches!(it, Expectation::ForbidWaits | Expectation::AllowWaits);
+    let with_waits = litmus.threads.iter().any(|thread| has_plain(thread))
+        || litmus.expectations.iter().any(is_of_waits);
+    report.candidates = candidates::for_each(litmus, with_waits, &mut |execution| {
         if report.race.is_none() && execution.has_race() {
             report.race = Some(witness::text(litmus, execution));
         }
-        if !execution.is_whole {
-            return;
-        }
-        report.executions += 1;
+        report.executions += u64::from(execution.has_ended());
         for (expectation, found) in litmus.expectations.iter().zip(&mut found) {
             if found.is_none() && ends_so(expectation, execution) {
                 *found = Some(witness::text(litmus, execution));
@@ -141,11 +141,15 @@ pub fn check(litmus: &Litmus) -> Result<Report, CheckError> {
         .map(|(expectation, found)| {
             let witness = match expectation {
                 Expectation::AllowRaces | Expectation::ForbidRaces => report.race.clone(),
-                Expectation::Allow(_) | Expectation::Forbid(_) => found,
+                _ => found,
             };
             let is_met = match expectation {
-                Expectation::Allow(_) | Expectation::AllowRaces => witness.is_some(),
-                Expectation::Forbid(_) => witness.is_none() && report.race.is_none(),
+                Expectation::Allow(_) | Expectation::AllowRaces | Expectation::AllowWaits => {
+                    witness.is_some()
+                }
+                Expectation::Forbid(_) | Expectation::ForbidWaits => {
+                    witness.is_none() && report.race.is_none()
+                }
                 Expectation::ForbidRaces => witness.is_none(),
             };
             Verdict { is_met, witness }
@@ -170,8 +174,9 @@ fn has_plain(statements: &[Statement]) -> bool {
 fn ends_so(expectation: &Expectation, execution: &Execution<'_>) -> bool {
     match expectation {
         Expectation::Allow(facts) | Expectation::Forbid(facts) => {
-            facts.iter().all(|fact| is_true(*fact, execution))
+            execution.has_ended() && facts.iter().all(|fact| is_true(*fact, execution))
         }
+        Expectation::ForbidWaits | Expectation::AllowWaits => execution.waits_without_end(),
         // A race need not be in an execution that ends.
         Expectation::ForbidRaces | Expectation::AllowRaces => false,
     }

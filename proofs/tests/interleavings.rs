@@ -23,13 +23,15 @@ enum Access {
     Swap(Value),
     /// In the place of zero.
     Exchange(Value),
+    /// Waits for a value.
+    Await(Value),
 }
 
 /// The accesses of each thread, with their locations.
 type Threads = Vec<Vec<(usize, Access)>>;
 
-/// What all registers hold at the end.
-type Outcome = Vec<Value>;
+/// What all registers hold at the end, or nothing if a thread waits without end.
+type Outcome = Option<Vec<Value>>;
 
 fn threads() -> impl Strategy<Value = Threads> {
     let access = prop_oneof![
@@ -38,6 +40,7 @@ fn threads() -> impl Strategy<Value = Threads> {
         1 => Just(Access::Add),
         1 => (1_i64..3).prop_map(Access::Swap),
         1 => (1_i64..3).prop_map(Access::Exchange),
+        1 => (0_i64..3).prop_map(Access::Await),
     ];
     let thread = vec((0..LOCATIONS, access), 1..=3);
     vec(thread, 2..=3).prop_map(|mut threads| {
@@ -53,7 +56,7 @@ fn threads() -> impl Strategy<Value = Threads> {
 }
 
 fn has_register(access: Access) -> bool {
-    !matches!(access, Access::Store(_))
+    !matches!(access, Access::Store(_) | Access::Await(_))
 }
 
 fn num_registers(threads: &Threads) -> usize {
@@ -73,6 +76,7 @@ fn interleaved(threads: &Threads) -> BTreeSet<Outcome> {
         }
         let ((places, memory), outcome) = state;
         let mut has_ended = true;
+        let mut waits_without_end = true;
         let mut register = 0;
         for (thread, accesses) in threads.iter().enumerate() {
             let place: usize = places[thread];
@@ -89,6 +93,10 @@ fn interleaved(threads: &Threads) -> BTreeSet<Outcome> {
             let (mut places, mut memory, mut outcome) = (places.clone(), memory, outcome.clone());
             places[thread] += 1;
             let old = memory[location];
+            if matches!(access, Access::Await(value) if value != old) {
+                continue;
+            }
+            waits_without_end = false;
             if has_register(access) {
                 outcome[this] = old;
             }
@@ -96,12 +104,14 @@ fn interleaved(threads: &Threads) -> BTreeSet<Outcome> {
                 Access::Store(value) | Access::Swap(value) => value,
                 Access::Exchange(value) if old == 0 => value,
                 Access::Add => old + 1,
-                Access::Load | Access::Exchange(_) => old,
+                Access::Load | Access::Exchange(_) | Access::Await(_) => old,
             };
             open.push(((places, memory), outcome));
         }
         if has_ended {
-            outcomes.insert(outcome);
+            outcomes.insert(Some(outcome));
+        } else if waits_without_end {
+            outcomes.insert(None);
         }
     }
     outcomes
@@ -128,6 +138,10 @@ fn allowed(
                     statements.push(Statement::Store(location, value(new), order));
                     continue;
                 }
+                Access::Await(value) => {
+                    statements.push(Statement::Await(location, Test::Is(value), order));
+                    continue;
+                }
                 Access::Load => None,
                 Access::Add => Some(Update::Add(value(1))),
                 Access::Swap(new) => Some(Update::Swap(value(new))),
@@ -143,7 +157,10 @@ fn allowed(
     });
     let threads = statements.collect();
     let expectations = asked.iter().map(|outcome| {
-        let facts = outcome.iter().enumerate();
+        let Some(values) = outcome else {
+            return Expectation::AllowWaits;
+        };
+        let facts = values.iter().enumerate();
         let facts = facts.map(|(register, &value)| Fact::Register(register, Test::Is(value)));
         Expectation::Allow(facts.collect())
     });
@@ -162,15 +179,16 @@ fn allowed(
     met.map(|(outcome, _)| outcome.clone()).collect()
 }
 
-/// Returns all ways in which registers may hold some values.
+/// Returns all ways in which registers may hold some values, and that of a wait without end.
 fn all_outcomes(registers: usize, values: &BTreeSet<Value>) -> Vec<Outcome> {
-    (0..registers).fold(vec![Vec::new()], |outcomes, _| {
-        let longer = |outcome: Outcome| {
-            let with = move |&value: &Value| [&outcome[..], &[value]].concat();
+    let ends = (0..registers).fold(vec![Vec::new()], |ends, _| {
+        let longer = |end: Vec<Value>| {
+            let with = move |&value: &Value| [&end[..], &[value]].concat();
             values.iter().map(with)
         };
-        outcomes.into_iter().flat_map(longer).collect()
-    })
+        ends.into_iter().flat_map(longer).collect()
+    });
+    ends.into_iter().map(Some).chain([None]).collect()
 }
 
 proptest! {
@@ -182,7 +200,8 @@ proptest! {
     #[test]
     fn what_is_sequentially_consistent_is_interleaved(threads in threads()) {
         let expected = interleaved(&threads);
-        let values = expected.iter().flatten().copied().chain(0..3).collect();
+        let values = expected.iter().flatten().flatten().copied();
+        let values = values.chain(0..3).collect();
         let asked = all_outcomes(num_registers(&threads), &values);
         prop_assert_eq!(&allowed(&threads, &asked, Order::SeqCst, false), &expected);
         prop_assert_eq!(&allowed(&threads, &asked, Order::Relaxed, true), &expected);

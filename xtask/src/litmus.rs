@@ -71,6 +71,8 @@ fn check_one(litmus: &Litmus) -> Result<bool> {
             Expectation::Forbid(_) => "is to be forbidden",
             Expectation::ForbidRaces => "races are to be forbidden",
             Expectation::AllowRaces => "races are to be allowed",
+            Expectation::ForbidWaits => "waits without end are to be forbidden",
+            Expectation::AllowWaits => "waits without end are to be allowed",
         };
         let result = if verdict.is_met {
             "as expected"

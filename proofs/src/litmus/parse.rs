@@ -94,6 +94,8 @@ impl Parser {
             }
             ["allow", "race"] => self.expectations.push(Expectation::AllowRaces),
             ["forbid", "race"] => self.expectations.push(Expectation::ForbidRaces),
+            ["allow", "wait"] => self.expectations.push(Expectation::AllowWaits),
+            ["forbid", "wait"] => self.expectations.push(Expectation::ForbidWaits),
             ["allow", facts @ ..] => {
                 let facts = self.facts(facts)?;
                 self.expectations.push(Expectation::Allow(facts));

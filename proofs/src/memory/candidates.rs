@@ -5,7 +5,7 @@ use super::{
     axioms::{Base, is_coherent, is_sequential},
     event::Event,
     relation::{MAX_EVENTS, Relation, members},
-    traces::{self, Source, Trace},
+    traces::{self, Source, Trace, Wait},
 };
 use crate::litmus::{Litmus, Location, Order, Register, Value};
 
@@ -15,8 +15,8 @@ pub(super) struct Execution<'c> {
     /// From each write to those that overwrite it.
     pub(super) changes: Relation,
     registers: &'c [Option<Value>],
-    /// Whether each thread has ended. Otherwise each of the others waits without end.
-    pub(super) is_whole: bool,
+    /// For what the threads wait that have not ended.
+    pub(super) waits: &'c [Wait],
 }
 
 impl Execution<'_> {
@@ -31,6 +31,18 @@ impl Execution<'_> {
         let last = writes.find(|&write| self.changes.after(write) == 0);
         let value = last.and_then(|write| self.base.events[write].written());
         value.expect("each location has a first value, and the order of its changes an end")
+    }
+
+    /// Whether each thread has ended.
+    pub(super) fn has_ended(&self) -> bool {
+        self.waits.is_empty()
+    }
+
+    /// Whether a thread waits, and nothing is left that would end the wait. A thread that reads
+    /// again and again finds the last value at some time.
+    pub(super) fn waits_without_end(&self) -> bool {
+        let may_end = |wait: &Wait| wait.test.passes(self.last_value(wait.location));
+        !self.has_ended() && !self.waits.iter().any(may_end)
     }
 
     /// Whether two threads access a location at the same time, one of them not atomically, and one
@@ -65,13 +77,13 @@ pub(super) fn for_each(
     let mut search = Search {
         litmus,
         chosen: Vec::new(),
-        is_whole: true,
+        waits: Vec::new(),
         candidates: 0,
         found,
     };
     traces::for_each(litmus, with_waits, &mut |traces| {
         search.chosen = traces.of_threads;
-        search.is_whole = traces.have_ended;
+        search.waits = traces.waits;
         search.place_fences(0)
     })?;
     Ok(search.candidates)
@@ -81,8 +93,8 @@ struct Search<'s> {
     litmus: &'s Litmus,
     /// The trace of each thread.
     chosen: Vec<Trace>,
-    /// Whether these have ended.
-    is_whole: bool,
+    /// For what these wait.
+    waits: Vec<Wait>,
     candidates: u64,
     found: &'s mut dyn FnMut(&Execution<'_>),
 }
@@ -160,7 +172,7 @@ impl Search<'_> {
                 base,
                 changes: changes.clone(),
                 registers,
-                is_whole: self.is_whole,
+                waits: &self.waits,
             });
         }
     }

@@ -31,8 +31,16 @@ pub(super) enum Source {
 /// What all threads do in an execution.
 pub(super) struct Traces {
     pub(super) of_threads: Vec<Trace>,
-    /// Whether each thread has ended. Otherwise each of the others is before an `await`.
-    pub(super) have_ended: bool,
+    /// For what the threads wait that have not ended: each of them is before an `await`.
+    pub(super) waits: Vec<Wait>,
+}
+
+/// What a thread waits for.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Wait {
+    pub(super) thread: usize,
+    pub(super) location: Location,
+    pub(super) test: Test,
 }
 
 /// Calls a closure with all that the threads may do, once each. With `with_waits`, that includes
@@ -92,17 +100,23 @@ impl<'e> Exploration<'e> {
             return Ok(());
         }
         let is_at = |thread: &usize| threads[*thread].next().is_some();
-        let waits = |thread: &usize| matches!(threads[*thread].next(), Some(Statement::Await(..)));
+        let wait_of = |thread: usize| match threads[thread].next() {
+            Some(&Statement::Await(location, test, _)) => Some(Wait {
+                thread,
+                location,
+                test,
+            }),
+            _ => None,
+        };
+        let waits = |thread: &usize| wait_of(*thread).is_some();
         let reading: Vec<_> = (0..threads.len()).filter(is_at).collect();
-        let have_ended = reading.is_empty();
         let all_wait = reading.iter().all(waits);
-        if have_ended || all_wait && self.with_waits {
+        if reading.is_empty() || all_wait && self.with_waits {
             let traces = threads.iter().map(|thread| thread.trace.clone());
             let of_threads = traces.collect();
-            (self.found)(Traces {
-                of_threads,
-                have_ended,
-            })?;
+            let waits = reading.iter().filter_map(|&thread| wait_of(thread));
+            let waits = waits.collect();
+            (self.found)(Traces { of_threads, waits })?;
         }
         // A read whose location no other thread will write to needs not wait for any of them. One
         // that may wait comes last: without it, the others go on. So they do up to a race, which

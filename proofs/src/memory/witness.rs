@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::{candidates::Execution, event::Event, relation::members};
-use crate::litmus::{Litmus, Order};
+use crate::litmus::{Litmus, Order, Test};
 
 /// Returns what each thread did, and from whom it has read.
 pub(super) fn text(litmus: &Litmus, execution: &Execution<'_>) -> String {
@@ -25,6 +25,18 @@ pub(super) fn text(litmus: &Litmus, execution: &Execution<'_>) -> String {
             };
         }
         text.push('\n');
+    }
+    for wait in execution.waits {
+        let wanted = match wait.test {
+            Test::Is(value) => value.to_string(),
+            Test::IsNot(value) => format!("not {value}"),
+        };
+        let (thread, name) = (wait.thread, &litmus.locations[wait.location]);
+        let last = execution.last_value(wait.location);
+        _ = writeln!(
+            text,
+            "thread {thread} waits until {name} is {wanted}, and its last value is {last}"
+        );
     }
     for (location, name) in litmus.locations.iter().enumerate() {
         let mut writes: Vec<_> = members(base.writes_to(location)).collect();
