@@ -16,8 +16,10 @@ use crate::{
 };
 
 mod model;
+mod sample;
 
-use model::{Outside, REFUSES, Sample, Side};
+use model::{Outside, REFUSES, Side};
+use sample::Sample;
 
 /// One operation of a sequence, on one deque. Batches that are stolen from it go to the other one.
 #[derive(Debug, Clone, Copy)]

@@ -13,6 +13,7 @@ use core::hash::{BuildHasherDefault, Hasher};
 use std::{collections::HashSet, vec::Vec};
 
 mod model;
+mod steps;
 
 use model::{BUFFER, Mode, Owner, SLOTS, State, Thief, Top, Without};
 
