@@ -24,6 +24,8 @@ mod loom;
 #[cfg(not(loom))]
 mod nesting;
 #[cfg(not(loom))]
+mod operations;
+#[cfg(not(loom))]
 mod refused;
 #[cfg(not(loom))]
 mod sequential;

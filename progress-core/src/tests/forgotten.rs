@@ -96,3 +96,28 @@ fn participants_of_an_instance_that_has_ended_are_as_new() {
     assert!((0..3).any(|_| progress.has_reached(moment)), "{progress:?}");
     assert!(!progress.state().has_wakeups());
 }
+
+#[test]
+fn a_forgotten_guard_holds_up_until_its_thread_goes() {
+    let progress = progress(2);
+    let (mut one, mut other) = (progress.register().unwrap(), progress.register().unwrap());
+    core::mem::forget(one.activate());
+    core::mem::forget(one.block());
+    let value = progress.later();
+    drop(one);
+    other.wait_for(value);
+    drop(other.activate());
+}
+
+/// Reproduces a bug: the next guard of the same thread did not know that the thread led.
+#[test]
+fn a_forgotten_leader_leads_no_longer_than_its_next_guard() {
+    let progress = progress(2);
+    let (mut one, mut other) = (progress.register().unwrap(), progress.register().unwrap());
+    let value = progress.later();
+    let mut active = one.activate();
+    assert!(active.update(), "it leads");
+    core::mem::forget(active);
+    drop(one.activate());
+    other.wait_for(value);
+}

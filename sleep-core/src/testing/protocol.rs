@@ -18,6 +18,10 @@ use crate::{
 
 mod guest;
 mod scenarios;
+mod sources;
+
+use scenarios::Jobs;
+use sources::{Sources, awake_sources, own_sources};
 
 /// The queue that all workers take from. Then there is one for each worker.
 const SHARED: usize = 0;
@@ -53,53 +57,6 @@ struct Pool<S> {
     interrupts: AtomicBool,
     /// What a guest waits for that sleeps.
     visit: StopLatch,
-}
-
-/// What the jobs of a scenario do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Jobs {
-    /// They end at once.
-    Short,
-    /// The first one ends when the second one has begun. So two workers must run them.
-    NeedEachOther,
-    /// The first one queues another one on its worker's own queue, and ends when that has begun. So
-    /// another worker must take it from there.
-    Fork,
-    /// The first one ends when the second one has been run. Its worker looks for other jobs
-    /// meanwhile, or sleeps.
-    Wait,
-}
-
-/// Returns the queues in which the worker with this number looks.
-type Sources<S> = fn(&Pool<S>, Option<WorkerIndex>, usize) -> Vec<usize>;
-
-/// Returns the shared queue, and the worker's own one.
-fn own_sources<S>(_: &Pool<S>, _: Option<WorkerIndex>, worker: usize) -> Vec<usize> {
-    std::vec![SHARED, 1 + worker]
-}
-
-/// Returns the shared queue, and those of the workers that the protocol does not leave out.
-fn awake_sources<S: AwakeSet>(
-    pool: &Pool<S>,
-    caller: Option<WorkerIndex>,
-    worker: usize,
-) -> Vec<usize> {
-    let mut queues = own_sources(pool, caller, worker);
-    let mut others = Vec::new();
-    let is_held = pool.sleep.any_awake(caller, 0, |other| {
-        others.push(other);
-        false
-    });
-    let is_repeated = (1..others.len()).any(|end| others[..end].contains(&others[end]));
-    if is_held {
-        fail("`any_awake` returns true, but no worker holds a job");
-    } else if is_repeated {
-        fail("`any_awake` offers a worker twice");
-    } else if caller.is_some_and(|caller| others.contains(&caller)) {
-        fail("`any_awake` offers the calling worker");
-    }
-    queues.extend(others.iter().map(|other| 1 + other.get()));
-    queues
 }
 
 /// Runs on the thread of an actor.

@@ -6,10 +6,7 @@ use std::{
     format,
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
     string::{String, ToString},
-    sync::{
-        Arc, Condvar, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicUsize, Ordering::Relaxed},
-    },
+    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
     thread::{self, JoinHandle},
     thread_local,
     time::Duration,
@@ -18,8 +15,10 @@ use std::{
 
 use super::memory::Memory;
 
+mod check;
 mod state;
 
+use check::Check;
 pub(crate) use state::Switch;
 use state::{Begin, Choice, State, Status};
 
@@ -120,27 +119,6 @@ impl Execution {
     }
 }
 
-/// How many checks run. While none does, no thread looks whether it plays an actor.
-static CHECKS: AtomicUsize = AtomicUsize::new(0);
-
-/// Counts a check while it runs.
-struct Check;
-
-impl Check {
-    fn begin() -> Self {
-        // Ordering: Relaxed; a thread that plays an actor was spawned after this.
-        CHECKS.fetch_add(1, Relaxed);
-        Self
-    }
-}
-
-impl Drop for Check {
-    fn drop(&mut self) {
-        // Ordering: Relaxed, as above.
-        CHECKS.fetch_sub(1, Relaxed);
-    }
-}
-
 thread_local! {
     static CURRENT: RefCell<Option<Actor>> = const { RefCell::new(None) };
 }
@@ -156,8 +134,7 @@ impl Actor {
     /// Calls `act` with the actor that this thread plays, if it plays one.
     #[inline]
     pub(crate) fn with_current(act: impl FnOnce(&Self)) {
-        // Ordering: Relaxed, as in `Check`.
-        if CHECKS.load(Relaxed) > 0 {
+        if Check::any_runs() {
             Self::with_current_cold(act);
         }
     }

@@ -12,9 +12,24 @@ use super::{
         ScheduledParker,
         schedule::{Bounds, Script, explore},
     },
-    Jobs, Pool, SHARED, Sources, WORKERS, awake_sources, own_sources,
+    Pool, SHARED, Sources, WORKERS, awake_sources, own_sources,
 };
 use crate::{AwakeSet, LendSeats, NewJobs, SleepProtocol, protocol::full_fence};
+
+/// What the jobs of a scenario do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Jobs {
+    /// They end at once.
+    Short,
+    /// The first one ends when the second one has begun. So two workers must run them.
+    NeedEachOther,
+    /// The first one queues another one on its worker's own queue, and ends when that has begun. So
+    /// another worker must take it from there.
+    Fork,
+    /// The first one ends when the second one has been run. Its worker looks for other jobs
+    /// meanwhile, or sleeps.
+    Wait,
+}
 
 /// One program whose schedules are explored.
 pub(super) struct Scenario<S> {
