@@ -5,7 +5,7 @@
 //! | --- | --- |
 //! | `pool/world.rs` | what all share: queues, latches, slots, tokens of parkers |
 //! | `pool/protocol.rs` | the calls of a sleep protocol, and what they may ask of the pool |
-//! | `pool/jec.rs`, `pool/classic.rs`, `pool/hints.rs` | the protocols |
+//! | `pool/jec.rs`, `pool/sockets.rs`, `pool/classic.rs`, `pool/hints.rs` | the protocols |
 //! | `pool/accounting.rs` | how blocked workers are counted |
 //! | `pool/worker.rs`, `pool/poster.rs`, `pool/guest.rs` | who calls them |
 //! | `pool/scenario.rs` | what there is to do |
@@ -26,6 +26,7 @@ mod poster;
 mod protocol;
 mod scenario;
 mod shown;
+mod sockets;
 mod worker;
 mod world;
 
@@ -42,6 +43,7 @@ use hints::Hints;
 use jec::Jec;
 use poster::Poster;
 use protocol::{Answer, Flow, Protocol, Request};
+use sockets::Sockets;
 use worker::Worker;
 use world::{Look, MAX_WORKERS, World};
 
@@ -53,6 +55,10 @@ const MAX_OTHERS: usize = 2;
 pub enum Kind {
     /// `Jec` of sleep-core.
     Jec,
+    /// `Sockets` of sleep-core, with a socket for each worker.
+    Sockets,
+    /// `Sockets` with one socket.
+    OneSocket,
     /// `Classic` of sleep-core. It lends no seat: guests queue their jobs.
     Classic,
     /// `Hints` of sleep-core. It lends no seat either.
@@ -61,13 +67,21 @@ pub enum Kind {
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Self; 3] = [Self::Jec, Self::Classic, Self::Hints];
+    pub const ALL: [Self; 5] = [
+        Self::Jec,
+        Self::Sockets,
+        Self::OneSocket,
+        Self::Classic,
+        Self::Hints,
+    ];
 
-    /// Returns the name of the protocol, as `POOL_STD_SLEEP` has it.
+    /// Returns the name of the protocol, as `POOL_STD_SLEEP` has it; there is none for one socket.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Jec => "jec",
+            Self::Sockets => "sockets",
+            Self::OneSocket => "one-socket",
             Self::Classic => "classic",
             Self::Hints => "hints",
         }
@@ -79,8 +93,11 @@ impl Kind {
 /// # Errors
 /// What fails, with an execution that shows it.
 pub fn check(kind: Kind, scenario: Scenario, without: &[Guard]) -> Result<Findings, Failure> {
+    let workers = scenario.workers;
     match kind {
-        Kind::Jec => explore(&Pool::new(Jec::default(), scenario, without)),
+        Kind::Jec => explore(&Pool::new(Jec::of(0..workers), scenario, without)),
+        Kind::Sockets => explore(&Pool::new(Sockets::of(workers, 1), scenario, without)),
+        Kind::OneSocket => explore(&Pool::new(Sockets::of(workers, workers), scenario, without)),
         Kind::Classic => explore(&Pool::new(Classic, scenario, without)),
         Kind::Hints => explore(&Pool::new(Hints, scenario, without)),
     }

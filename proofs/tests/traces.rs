@@ -13,6 +13,9 @@ const SCENARIOS: [&str; 5] = [
     "block-and-release",
 ];
 
+/// Those that take seconds with `Sockets`, too, whose workers show what those of `Jec` do.
+const WITH_SOCKETS: [&str; 2] = ["inbox-and-fork", "guest-waits"];
+
 /// What a worker may show.
 struct Transitions {
     next: BTreeMap<(&'static str, &'static str), &'static str>,
@@ -42,7 +45,11 @@ fn workers_of_the_model_show_what_a_trace_may_show_and_all_of_it() {
     let Transitions { next, of_the_model } = transitions();
     let mut seen = BTreeSet::new();
     for kind in Kind::ALL {
-        for (name, scenario) in NAMED.iter().filter(|(name, _)| SCENARIOS.contains(name)) {
+        let scenarios: &[&str] = match kind {
+            Kind::Sockets | Kind::OneSocket => &WITH_SOCKETS,
+            Kind::Jec | Kind::Classic | Kind::Hints => &SCENARIOS,
+        };
+        for (name, scenario) in NAMED.iter().filter(|(name, _)| scenarios.contains(name)) {
             let steps = shown(kind, *scenario).unwrap_or_else(|failure| panic!("{failure}"));
             let from = |place| steps.range((place, Vec::new(), 0)..(place + 1, Vec::new(), 0));
             // Where the worker is in the model, and in which state its trace is.

@@ -12,7 +12,7 @@ pub(crate) struct Arguments {
     scenario: Option<String>,
 
     /// The sleep protocol
-    #[arg(long, default_value = "jec", value_parser = ["jec", "classic", "hints"])]
+    #[arg(long, default_value = "jec", value_parser = ["jec", "sockets", "one-socket", "classic", "hints"])]
     protocol: String,
 
     /// What to leave out of the protocol, or of the pool; may be given several times

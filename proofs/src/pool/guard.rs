@@ -62,6 +62,15 @@ pub enum Guard {
     NotificationWaits,
     /// A notification of a worker that runs a job is repeated.
     StaleIsRepeated,
+    /// A worker that registers as a sleeper sets the bit of its socket, unless it is set.
+    SocketIsNoted,
+    /// A worker that has found a job wakes workers of other sockets if it leaves jobs.
+    SocketCascade,
+    /// A thread that clears the bit of a socket looks afterwards whether a worker sleeps there, and
+    /// sets it again.
+    ClearedThenLooks,
+    /// A thread that has set the bit of a socket again wakes the workers that sleep there.
+    SetAgainWakes,
     /// A thread that finds no worker active looks at all sources before it reports a deadlock.
     ReportLooks,
     /// A worker tells the accounting that it falls asleep.
@@ -100,6 +109,10 @@ pub const GUARDS: &[(&str, Guard)] = &[
     ("unit-is-spent", Guard::UnitIsSpent),
     ("notification-waits", Guard::NotificationWaits),
     ("stale-is-repeated", Guard::StaleIsRepeated),
+    ("socket-is-noted", Guard::SocketIsNoted),
+    ("socket-cascade", Guard::SocketCascade),
+    ("cleared-then-looks", Guard::ClearedThenLooks),
+    ("set-again-wakes", Guard::SetAgainWakes),
     ("report-looks", Guard::ReportLooks),
     ("sleep-is-noted", Guard::SleepIsNoted),
     ("wake-is-noted", Guard::WakeIsNoted),
@@ -132,17 +145,25 @@ impl Guard {
             | Self::SleepyCheck
             | Self::SlotBeforeLatch
             | Self::TurnBackWaits => kind != Kind::Hints,
-            Self::Cascade => kind != Kind::Classic,
+            // A socket of one worker has no other one to wake.
+            Self::Cascade => !matches!(kind, Kind::Classic | Kind::Sockets),
             Self::Backlog
             | Self::WakerCounts
             | Self::BitBeforeSlot
             | Self::BitClearedFirst
-            // Only `Jec` lends workers to guests.
+            // Only `Jec` and `Sockets` lend workers to guests.
             | Self::LendInOneStep
             | Self::GuestLooks
             | Self::GuestLooksAtLatch
             | Self::GuestLeavesToHost
-            | Self::HostReclaims => kind == Kind::Jec,
+            | Self::HostReclaims => {
+                matches!(kind, Kind::Jec | Kind::Sockets | Kind::OneSocket)
+            }
+            Self::SocketIsNoted | Self::ClearedThenLooks | Self::SetAgainWakes => {
+                matches!(kind, Kind::Sockets | Kind::OneSocket)
+            }
+            // In a pool of one socket there is no other one.
+            Self::SocketCascade => kind == Kind::Sockets,
             Self::SlotBeforeState => kind == Kind::Classic,
             Self::CountsAgain
             | Self::LatchPassesOn

@@ -4,31 +4,48 @@ mod call;
 mod counters;
 mod waking;
 
+use std::ops::Range;
+
 use super::{
     guard::Guard,
     protocol::{Answer, Flow, Protocol, Request},
     world::{Latch, Look, Seat, Slot, World},
 };
-use call::Call;
-use counters::Shared;
+pub(super) use call::Call;
+pub(super) use counters::Shared;
 use waking::Wake;
 
 /// `Jec`. A worker sleeps after its second fruitless search.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Jec {
+    /// The first worker of the protocol, and the one behind its last.
+    first: u8,
+    end: u8,
     /// With fewer workers awake and idle, one that has found a job wakes others.
     many_idle: u8,
     /// As many workers that are awake and idle suffice for a poster.
     enough_idle: u8,
 }
 
-impl Default for Jec {
-    /// As in the models of sleep-core, which have few workers.
-    fn default() -> Self {
+impl Jec {
+    /// Returns the protocol of some workers, with settings as in the models of sleep-core, which
+    /// have few of them.
+    pub(super) fn of(workers: Range<u8>) -> Self {
         Self {
+            first: workers.start,
+            end: workers.end,
             many_idle: 1,
             enough_idle: 1,
         }
+    }
+
+    pub(super) fn workers(self) -> Range<u8> {
+        self.first..self.end
+    }
+
+    /// Returns how many workers run jobs.
+    pub(super) fn num_active(self, shared: &Shared) -> u8 {
+        (self.end - self.first).saturating_sub(shared.inactive)
     }
 }
 
@@ -209,7 +226,7 @@ impl Protocol for Jec {
                     return ends("counts itself as active");
                 }
                 let idle = shared.awake_but_idle();
-                let active = world.num_workers().saturating_sub(shared.inactive);
+                let active = self.num_active(shared);
                 if idle >= self.many_idle && 2 * idle >= active {
                     return ends("counts itself as active, and leaves the rest to idle workers");
                 }
@@ -247,9 +264,12 @@ impl Protocol for Jec {
                 if count == 0 {
                     return ends("leaves the jobs to idle workers");
                 }
-                (Call::WakesAt(0, count, false), "looks for sleepers")
+                (
+                    Call::WakesAt(self.first, count, false),
+                    "looks for sleepers",
+                )
             }
-            Call::WakesAt(worker, _, _) if worker == world.num_workers() => {
+            Call::WakesAt(worker, _, _) if worker == self.end => {
                 return ends("has looked at all workers");
             }
             Call::WakesAt(worker, count, false) => match shared.bits[usize::from(worker)] {
@@ -294,8 +314,8 @@ impl Protocol for Jec {
             Call::Borrow if shared.sleeping == 0 => {
                 return Ok(Flow::Ends(Answer::Lent(None), "sees that no worker sleeps"));
             }
-            Call::Borrow => (Call::BorrowsAt(0), "sees that workers sleep"),
-            Call::BorrowsAt(worker) if worker == world.num_workers() => {
+            Call::Borrow => (Call::BorrowsAt(self.first), "sees that workers sleep"),
+            Call::BorrowsAt(worker) if worker == self.end => {
                 return Ok(Flow::Ends(Answer::Lent(None), "finds no sleeper to borrow"));
             }
             Call::BorrowsAt(worker) => {
@@ -369,7 +389,7 @@ impl Protocol for Jec {
             (Call::LooksLast(worker), true) => Call::ClosesSlot(worker),
             (Call::LooksLast(worker), false) => Call::ChecksSlot(worker),
             // Up to two, of those that sleep.
-            (Call::LooksForMore, true) => Call::WakesAt(0, 2, false),
+            (Call::LooksForMore, true) => Call::WakesAt(self.first, 2, false),
             (Call::GivesBackLooks(worker), true) => Call::GivesBackClaims(worker),
             _ => Call::Nothing,
         };
@@ -380,8 +400,8 @@ impl Protocol for Jec {
         shared.bits[usize::from(worker)]
     }
 
-    fn check(&self, world: &World, shared: &Shared) -> Result<(), String> {
-        if shared.inactive > world.num_workers() {
+    fn check(&self, _world: &World, shared: &Shared) -> Result<(), String> {
+        if shared.inactive > self.end - self.first {
             return Err("more workers are inactive than there are".to_owned());
         }
         Ok(())

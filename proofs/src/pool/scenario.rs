@@ -76,6 +76,11 @@ pub const NAMED: &[(&str, Scenario)] = &[
             Jobs::Short,
         ),
     ),
+    // And of another thread, beside the one that has just woken the worker?
+    (
+        "two-posters",
+        Scenario::new(1, &[&[Post::Jobs(1)], &[Post::Jobs(1)]], Jobs::Short),
+    ),
     // Do two jobs that are queued at once get two workers?
     (
         "pair",

@@ -11,6 +11,7 @@ use super::{
     hints::Hints,
     jec::Jec,
     protocol::Protocol,
+    sockets::Sockets,
     worker::{Seated, Slept, Worker},
     world::Seat,
 };
@@ -28,8 +29,11 @@ pub type Shown = BTreeSet<(usize, Vec<&'static str>, usize)>;
 /// # Errors
 /// What fails.
 pub fn shown(kind: Kind, scenario: Scenario) -> Result<Shown, Failure> {
+    let workers = scenario.workers;
     match kind {
-        Kind::Jec => shown_by(&Pool::new(Jec::default(), scenario, &[])),
+        Kind::Jec => shown_by(&Pool::new(Jec::of(0..workers), scenario, &[])),
+        Kind::Sockets => shown_by(&Pool::new(Sockets::of(workers, 1), scenario, &[])),
+        Kind::OneSocket => shown_by(&Pool::new(Sockets::of(workers, workers), scenario, &[])),
         Kind::Classic => shown_by(&Pool::new(Classic, scenario, &[])),
         Kind::Hints => shown_by(&Pool::new(Hints, scenario, &[])),
     }

@@ -5,12 +5,12 @@ use crate::pool::world::MAX_WORKERS;
 /// The counters, and the bits of sleepers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub(in crate::pool) struct Shared {
-    pub(super) sleeping: u8,
-    pub(super) inactive: u8,
+    pub(in crate::pool) sleeping: u8,
+    pub(in crate::pool) inactive: u8,
     /// Odd if a worker got sleepy since the last post, where the counter of `Jec` is even. No
     /// scenario is long enough to make it come round.
     pub(super) jec: u8,
-    pub(super) bits: [bool; MAX_WORKERS],
+    pub(in crate::pool) bits: [bool; MAX_WORKERS],
 }
 
 impl Shared {
@@ -19,7 +19,7 @@ impl Shared {
         self.jec % 2 == 1
     }
 
-    pub(super) fn awake_but_idle(self) -> u8 {
+    pub(in crate::pool) fn awake_but_idle(self) -> u8 {
         self.inactive.saturating_sub(self.sleeping)
     }
 
