@@ -2,6 +2,7 @@
 
 mod call;
 mod counters;
+mod lending;
 mod waking;
 
 use std::ops::Range;
@@ -9,7 +10,7 @@ use std::ops::Range;
 use super::{
     guard::Guard,
     protocol::{Answer, Flow, Protocol, Request},
-    world::{Latch, Look, Seat, Slot, World},
+    world::{Latch, Look, Slot, World},
 };
 pub(super) use call::Call;
 pub(super) use counters::Shared;
@@ -311,72 +312,16 @@ impl Protocol for Jec {
                 }
                 (claimed(worker), "claims the sleeper")
             }
-            Call::Borrow if shared.sleeping == 0 => {
-                return Ok(Flow::Ends(Answer::Lent(None), "sees that no worker sleeps"));
-            }
-            Call::Borrow => (Call::BorrowsAt(self.first), "sees that workers sleep"),
-            Call::BorrowsAt(worker) if worker == self.end => {
-                return Ok(Flow::Ends(Answer::Lent(None), "finds no sleeper to borrow"));
-            }
-            Call::BorrowsAt(worker) => {
-                let place = world.place(worker);
-                let may_be_lent = place.slot == Slot::Asleep && place.seat == Seat::Vacant;
-                if shared.bits[usize::from(worker)] && may_be_lent {
-                    place.slot = Slot::Lent;
-                    (Call::Lent(worker, true), "takes a sleeper's slot over")
-                } else {
-                    (Call::BorrowsAt(worker + 1), "passes over a worker")
-                }
-            }
-            Call::Lent(worker, is_idle) => {
-                if is_idle {
-                    shared.lower_sleeping()?;
-                }
-                if is_idle && !has(Guard::LendInOneStep) {
-                    (Call::Lent(worker, false), "counts the worker as awake")
-                } else {
-                    shared.lower_inactive()?;
-                    (Call::LentClearsBit(worker), "counts the worker as active")
-                }
-            }
-            Call::LentClearsBit(worker) => {
-                shared.bits[usize::from(worker)] = false;
-                return Ok(Flow::Ends(
-                    Answer::Lent(Some(worker)),
-                    "clears the worker's bit",
-                ));
-            }
-            Call::GiveBack(worker) => {
-                shared.inactive += 1;
-                shared.raise_sleeping()?;
-                (
-                    Call::GivesBackBit(worker),
-                    "counts the worker as asleep again",
-                )
-            }
-            Call::GivesBackBit(worker) => {
-                shared.bits[usize::from(worker)] = true;
-                (Call::GivesBackSlot(worker), "sets the worker's bit")
-            }
-            Call::GivesBackSlot(worker) => {
-                world.place(worker).slot = Slot::Asleep;
-                (Call::GivesBackLooks(worker), "opens the worker's slot")
-            }
-            Call::GivesBackLooks(worker) => {
-                if !has(Guard::GuestLooks) {
-                    return ends("does not look for work");
-                }
-                let look = match has(Guard::GuestLooksAtLatch) {
-                    true => Look::GivenBack(worker),
-                    false => Look::GivenBackWithoutLatch(worker),
-                };
-                return Ok(Flow::Looks(look, "executes a fence, and looks for work"));
-            }
-            Call::GivesBackClaims(worker) => {
-                if !world.claim(worker) {
-                    return ends("sees that another thread wakes the worker");
-                }
-                (claimed(worker), "claims the worker")
+            Call::Borrow
+            | Call::BorrowsAt(_)
+            | Call::Lent(..)
+            | Call::LentClearsBit(_)
+            | Call::GiveBack(_)
+            | Call::GivesBackBit(_)
+            | Call::GivesBackSlot(_)
+            | Call::GivesBackLooks(_)
+            | Call::GivesBackClaims(_) => {
+                return lending::step(*self, world, shared, call, without);
             }
             Call::Nothing => return ends("has nothing to do"),
         };
