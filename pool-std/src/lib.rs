@@ -111,6 +111,11 @@ mod book_page {}
 #[doc = include_str!("../docs/jobs.md")]
 mod jobs_page {}
 
+/// The examples of the book's page about reading without locks, likewise.
+#[cfg(doctest)]
+#[doc = include_str!("../docs/reading.md")]
+mod reading_page {}
+
 /// The examples of the book's page for authors of libraries, likewise.
 #[cfg(doctest)]
 #[doc = include_str!("../docs/library.md")]

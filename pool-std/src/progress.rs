@@ -6,14 +6,18 @@
 //! costs two changes of a word that few threads share; the values that are read have no reference
 //! count.
 //!
-//! From [`ThreadPool::progress`](crate::ThreadPool::progress). The example `concurrent_map` of this
-//! crate is a map that jobs read without locks.
+//! From [`ThreadPool::progress`](crate::ThreadPool::progress). A value that is replaced as a whole
+//! needs no more than an [`RcuCell`]. The example `concurrent_map` of this crate is a map that jobs
+//! read without locks.
 
 use std::{cell::Cell, fmt, mem, ptr::NonNull, sync::Arc};
 
 use pool_core::{CoreLatch, progress::Operation};
 
+mod rcu;
+
 pub use pool_core::progress::{Guard, Moment, Reclaimable};
+pub use rcu::{RcuCell, RcuRef};
 
 use crate::{
     fork,

@@ -41,6 +41,7 @@ mod pinning;
 mod pool;
 mod priority;
 mod progress;
+mod rcu;
 mod scenarios;
 mod scope;
 mod settings;

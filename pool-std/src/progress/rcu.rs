@@ -1,0 +1,230 @@
+//! A value that is read without locks, and replaced as a whole.
+
+use std::{
+    fmt,
+    marker::PhantomData,
+    ops::Deref,
+    sync::atomic::{AtomicPtr, Ordering},
+};
+
+use super::{Progress, ReadGuard};
+
+/// A value that jobs and other threads read without locks, while others replace it as a whole: a
+/// configuration, a routing table, a snapshot. *RCU* stands for read, copy, update.
+///
+/// A read changes no reference count of the value, so readers on all processors do not wait for
+/// each other's cache lines. A value that was replaced is dropped when the last read that may see
+/// it has ended. Use it for values that are read often and replaced seldom; for a few changes of
+/// a large structure, replace a part of it, or see the example `concurrent_map` of this crate. The
+/// values belong to a pool, which drops the old ones; the cell can outlive the pool.
+///
+/// A read that lasts keeps every value from being dropped that was replaced meanwhile, in all
+/// cells of the pool.
+///
+/// # Examples
+/// ```
+/// use pool_std::progress::RcuCell;
+///
+/// struct Limits { requests: u32, bytes: u64 }
+///
+/// let pool = pool_std::ThreadPoolBuilder::new().num_threads(2).build()?;
+/// let limits = RcuCell::new(pool.progress(), Limits { requests: 10, bytes: 1 << 20 });
+///
+/// let read = || {
+///     let limits = limits.read();
+///     // Both are of the same value.
+///     (limits.requests, limits.bytes)
+/// };
+/// let (seen, ()) = pool.join(read, || limits.replace(Limits { requests: 20, bytes: 1 << 21 }));
+/// assert!(seen == (10, 1 << 20) || seen == (20, 1 << 21));
+/// assert_eq!(read(), (20, 1 << 21));
+/// # Ok::<(), pool_std::BuildError>(())
+/// ```
+///
+/// Source: P. E. McKenney, J. D. Slingwine, *Read-Copy Update: Using Execution History to Solve
+/// Concurrency Problems* (PDCS 1998). The end of a grace period is a moment of [`Progress`].
+pub struct RcuCell<T> {
+    progress: Progress,
+    /// From a box. Never null.
+    value: AtomicPtr<T>,
+    owned: PhantomData<T>,
+}
+
+impl<T: Send + Sync + 'static> RcuCell<T> {
+    /// Creates a cell, whose old values the pool of `progress` drops. See [`RcuCell`] for an
+    /// example.
+    #[must_use]
+    pub fn new(progress: Progress, value: T) -> Self {
+        Self {
+            progress,
+            value: AtomicPtr::new(Box::into_raw(Box::new(value))),
+            owned: PhantomData,
+        }
+    }
+
+    /// Returns the current value, for reading. What it refers to stays, also when the value is
+    /// replaced meanwhile.
+    ///
+    /// # Examples
+    /// ```
+    /// # use pool_std::progress::RcuCell;
+    /// let pool = pool_std::ThreadPoolBuilder::new().num_threads(1).build()?;
+    /// let names = RcuCell::new(pool.progress(), vec!["a", "b"]);
+    /// let before = names.read();
+    /// names.replace(vec!["c"]);
+    /// assert_eq!((before.len(), names.read().len()), (2, 1));
+    /// # Ok::<(), pool_std::BuildError>(())
+    /// ```
+    ///
+    /// # Complexity
+    /// As [`Progress::read`]: two changes of a word that few threads share.
+    #[inline]
+    #[must_use = "the reference ends at once"]
+    pub fn read(&self) -> RcuRef<'_, T> {
+        let guard = self.progress.read();
+        // Ordering: Acquire pairs with the release of `replace` and `update`: the value is
+        // complete. Nothing weaker orders the reads of its fields after this load.
+        let value = self.value.load(Ordering::Acquire);
+        // SAFETY: the value was in reach when the guard began, or came later. So it is not dropped
+        // before the guard is, and the guard lives as long as the reference. The cell, which is
+        // borrowed, drops its last value only when it is dropped itself.
+        let value = unsafe { &*value };
+        RcuRef {
+            value,
+            _guard: guard,
+        }
+    }
+
+    /// Replaces the value. The old one is dropped when the last read that may see it has ended:
+    /// in this call, or by a worker between two jobs.
+    ///
+    /// So do not hold a lock that the drop of the value takes. A panic in that drop goes to the
+    /// pool's [handler](crate::ThreadPoolBuilder::panic_handler); without one it aborts the
+    /// process.
+    ///
+    /// # Examples
+    /// See [`RcuCell`].
+    pub fn replace(&self, value: T) {
+        let new = Box::into_raw(Box::new(value));
+        // Ordering: AcqRel. Release: the new value is complete for readers. Acquire: the drop of
+        // the old one comes after the writes of the thread that has put it here. Nothing weaker
+        // has both.
+        let old = self.value.swap(new, Ordering::AcqRel);
+        self.drop_later(old);
+    }
+
+    /// Replaces the value by one that is made of it. If another thread replaces the value
+    /// meanwhile, the closure is called again with the new one, and what it has returned before is
+    /// dropped.
+    ///
+    /// # Examples
+    /// ```
+    /// # use pool_std::progress::RcuCell;
+    /// let pool = pool_std::ThreadPoolBuilder::new().num_threads(2).build()?;
+    /// let names = RcuCell::new(pool.progress(), Vec::new());
+    /// let add = |name: &'static str| {
+    ///     names.update(|names: &Vec<_>| names.iter().copied().chain([name]).collect());
+    /// };
+    /// pool.join(|| add("a"), || add("b"));
+    /// assert_eq!(names.read().len(), 2);
+    /// # Ok::<(), pool_std::BuildError>(())
+    /// ```
+    pub fn update(&self, mut make: impl FnMut(&T) -> T) {
+        let mut current = self.read();
+        loop {
+            let old: *const T = current.value;
+            let new = Box::into_raw(Box::new(make(&current)));
+            // Ordering: AcqRel as in `replace`; Relaxed if it fails, since nothing is read by
+            // that. The address of `old` is not used again while the guard lives.
+            let exchange = self.value.compare_exchange(
+                old.cast_mut(),
+                new,
+                Ordering::AcqRel,
+                Ordering::Relaxed,
+            );
+            match exchange {
+                Ok(old) => {
+                    drop(current);
+                    return self.drop_later(old);
+                }
+                Err(_) => {
+                    // SAFETY: it came from a box, and no other thread has seen it.
+                    drop(unsafe { Box::from_raw(new) });
+                    current = self.read();
+                }
+            }
+        }
+    }
+
+    /// Drops a value that is out of reach.
+    fn drop_later(&self, old: *mut T) {
+        let old = Unlinked(old);
+        // SAFETY: it came from a box, and was taken out of the cell once. Each guard that existed
+        // when it was out of reach is gone.
+        self.progress.defer(move || unsafe { old.free() });
+    }
+}
+
+impl<T> Drop for RcuCell<T> {
+    fn drop(&mut self) {
+        // SAFETY: it came from a box, and is still in the cell. No reference of `read` is left: it
+        // would borrow the cell.
+        drop(unsafe { Box::from_raw(*self.value.get_mut()) });
+    }
+}
+
+impl<T: Send + Sync + fmt::Debug + 'static> fmt::Debug for RcuCell<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("RcuCell").field(&*self.read()).finish()
+    }
+}
+
+/// A reference to a value of an [`RcuCell`]. Created by [`RcuCell::read`].
+///
+/// # Examples
+/// ```
+/// use pool_std::progress::{RcuCell, RcuRef};
+///
+/// let pool = pool_std::ThreadPoolBuilder::new().num_threads(1).build()?;
+/// let name = RcuCell::new(pool.progress(), "a".to_owned());
+/// let first: RcuRef<'_, String> = name.read();
+/// assert_eq!(first.len(), 1);
+/// # Ok::<(), pool_std::BuildError>(())
+/// ```
+pub struct RcuRef<'c, T> {
+    value: &'c T,
+    _guard: ReadGuard<'c>,
+}
+
+impl<T> Deref for RcuRef<'_, T> {
+    type Target = T;
+
+    #[inline]
+    fn deref(&self) -> &T {
+        self.value
+    }
+}
+
+impl<T: fmt::Debug> fmt::Debug for RcuRef<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.value.fmt(f)
+    }
+}
+
+/// A value that was taken out of a cell.
+struct Unlinked<T>(*mut T);
+
+// SAFETY: only the thread that drops the value uses the pointer, and the value is `Send`.
+unsafe impl<T: Send> Send for Unlinked<T> {}
+
+impl<T> Unlinked<T> {
+    /// Drops the value.
+    ///
+    /// # Safety
+    /// 1. The pointer came from a box, and no other one like it is freed.
+    /// 2. No thread reads the value any more.
+    unsafe fn free(self) {
+        // SAFETY: obligations 1 and 2 are forwarded to our caller.
+        drop(unsafe { Box::from_raw(self.0) });
+    }
+}
