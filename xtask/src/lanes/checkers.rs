@@ -59,7 +59,7 @@ pub(super) fn miri(quick: bool) -> Result<u64> {
         // worker that is freed, and workers that pass from thread to thread. In one command: to
         // compare names with filters takes Miri some seconds each time.
         steps.push(
-            pool(&["--test", "suite"], &["scope::", "isolation::"])
+            pool(&["--test", "suite"], &["scope::", "isolation::", "rcu::"])
                 .args(["adopted::a_failed_build", "with_the_rest::stress"])
                 .args(ABOUT_TIME.map(|name| ["--skip", name]).concat()),
         );
