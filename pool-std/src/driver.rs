@@ -189,10 +189,8 @@ pub trait WorkerParker: Send + Sync {
 /// assert_eq!(calls(0), 1, "the pool keeps its driver");
 /// ```
 pub fn with<D: Driver, R>(make: impl FnOnce() -> D, closure: impl FnOnce(Pool<'_>, &D) -> R) -> R {
-    let guard = PoolGuard::current();
-    let registry = guard.registry();
-    closure(
-        Pool::new(registry),
-        registry.data().drivers.get_or_add(make),
-    )
+    PoolGuard::current().while_held(|registry| {
+        let driver = registry.data().drivers.get_or_add(make);
+        closure(Pool::new(registry), driver)
+    })
 }

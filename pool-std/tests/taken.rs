@@ -13,7 +13,8 @@ use std::{
 };
 
 use pool_std::{
-    BuildError, PoolHandle, ThreadPoolBuilder, current_num_threads, forbid_global_pool,
+    BuildError, PoolHandle, ShutdownError, ThreadPool, ThreadPoolBuilder, WaitIdleError,
+    current_num_threads, driver, forbid_global_pool, in_place_scope, in_place_scope_fifo,
     take_global_pool,
 };
 
@@ -33,6 +34,7 @@ fn the_global_pool_is_taken_out() {
 
     a_pool_that_was_taken_out_is_the_callers();
     its_workers_go_on_to_use_it();
+    a_thread_that_keeps_the_pool_does_not_wait_for_its_end();
     calls_go_on_while_pools_are_taken_out_and_ended();
 
     assert!(current_num_threads() > 0, "there is one from here on");
@@ -73,6 +75,42 @@ fn its_workers_go_on_to_use_it() {
     go.send(()).unwrap();
     assert_eq!(receiver.recv_timeout(LIMIT), Ok(3));
     taken.shutdown().unwrap();
+}
+
+/// The functions that call code of the user on this thread keep the pool meanwhile.
+fn a_thread_that_keeps_the_pool_does_not_wait_for_its_end() {
+    #[derive(Default)]
+    struct Nothing;
+    impl driver::Driver for Nothing {}
+
+    fn end() -> ThreadPool {
+        let taken = take_global_pool().unwrap();
+        let ended = taken.shutdown_timeout(Duration::ZERO);
+        assert_eq!(ended, Err(ShutdownError::FromWorker));
+        assert_eq!(taken.wait_idle(), Err(WaitIdleError::FromWorker));
+        taken
+    }
+
+    let keeping: [fn() -> ThreadPool; 4] = [
+        || in_place_scope(|_| end()),
+        || in_place_scope_fifo(|_| end()),
+        || driver::with(Nothing::default, |_, _| end()),
+        || {
+            let mut taken = None;
+            let jobs = (0..1).map(|_| {
+                taken = Some(end());
+                || ()
+            });
+            pool_std::spawn_many(jobs);
+            taken.unwrap()
+        },
+    ];
+    // That of the last test.
+    drop(take_global_pool());
+    for keep in keeping {
+        build(2);
+        keep().shutdown().unwrap();
+    }
 }
 
 /// Threads call all the time. Each call has its result, whichever pool it meets.

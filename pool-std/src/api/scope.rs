@@ -113,7 +113,7 @@ pub fn in_place_scope<'scope, F, R>(body: F) -> R
 where
     F: FnOnce(&Scope<'scope>) -> R,
 {
-    in_place_scope_on(PoolGuard::current().registry(), body)
+    PoolGuard::current().while_held(|registry| in_place_scope_on(registry, body))
 }
 
 pub(crate) fn in_place_scope_on<'scope, R>(

@@ -64,7 +64,7 @@ pub fn spawn_many<I>(jobs: I)
 where
     I: IntoIterator<Item: FnOnce() + Send + 'static>,
 {
-    spawn_many_on(PoolGuard::current().registry(), jobs);
+    PoolGuard::current().while_held(|registry| spawn_many_on(registry, jobs));
 }
 
 /// Spawns a job as [`spawn`] does, but the jobs that one worker spawns this way start in that

@@ -84,6 +84,16 @@ impl PoolGuard {
     pub(crate) fn registry(&self) -> &Arc<Registry> {
         &self.registry
     }
+
+    /// Calls a closure of the user on this thread, which must not wait meanwhile until the pool is
+    /// idle, or has ended. The thread may have taken the global pool out.
+    pub(crate) fn while_held<R>(self, closure: impl FnOnce(&Arc<Registry>) -> R) -> R {
+        if self.is_own {
+            closure(&self.registry)
+        } else {
+            frames::while_visiting(&self.registry, || closure(&self.registry))
+        }
+    }
 }
 
 impl Drop for PoolGuard {

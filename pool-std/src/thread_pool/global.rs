@@ -145,6 +145,11 @@ pub fn forbid_global_pool() -> Result<(), BuildError> {
 /// [`build_global`](ThreadPoolBuilder::build_global). Workers of the pool that was taken out go on
 /// to use that one. A call that another thread has begun goes on where it began.
 ///
+/// A thread that takes the pool out in the body of an [`in_place_scope`](crate::in_place_scope), in
+/// the iterator of [`spawn_many`](crate::spawn_many()), or in the closure of
+/// [`driver::with`](crate::driver::with), keeps the pool until that call returns. So it cannot wait
+/// there until the pool is idle, or has ended, and gets an error if it tries to.
+///
 /// What a call may still read of the pool, some kilobytes for each worker, is never freed. So this
 /// is for the end of a program, or of a phase of it, and not for each of its tasks.
 ///

@@ -76,7 +76,7 @@ pub fn in_place_scope_fifo<'scope, F, R>(body: F) -> R
 where
     F: FnOnce(&ScopeFifo<'scope>) -> R,
 {
-    in_place_scope_fifo_on(PoolGuard::current().registry(), body)
+    PoolGuard::current().while_held(|registry| in_place_scope_fifo_on(registry, body))
 }
 
 pub(crate) fn in_place_scope_fifo_on<'scope, R>(
