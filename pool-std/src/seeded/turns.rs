@@ -82,6 +82,7 @@ impl Turns {
             bell: Arc::default(),
             thread: SystemThread::current(),
             has_token: false,
+            has_arrived: false,
         });
         first
     }
@@ -141,8 +142,9 @@ impl Turns {
         }
     }
 
-    /// Waits until members have arrived. Their threads `may_be_late` if code of the user
-    /// starts them: then it waits for a limited time.
+    /// Waits until members have arrived. They may be absent again by then: if the thread that waits
+    /// has lost its turn meanwhile, some may have run, and parked. Their threads `may_be_late` if
+    /// code of the user starts them: then it waits for a limited time.
     pub(crate) fn wait_for_arrivals(
         &self,
         members: impl Iterator<Item = usize> + Clone,
@@ -155,7 +157,7 @@ impl Turns {
         // Liveness: each of them notifies, or the time ends.
         let waited = self.at_rest.wait_timeout_while(state, limit, |state| {
             let mut members = members.clone();
-            members.any(|member| state.members[member].status == Status::Absent)
+            members.any(|member| !state.members[member].has_arrived)
         });
         let (mut state, _) = waited.unwrap_or_else(PoisonError::into_inner);
         state.end_hold(&self.at_rest);

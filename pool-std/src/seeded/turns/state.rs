@@ -42,6 +42,8 @@ pub(super) struct Member {
     pub(super) thread: SystemThread,
     /// Whether it was unparked while it was not parked.
     pub(super) has_token: bool,
+    /// Whether a thread has ever been the worker.
+    pub(super) has_arrived: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,6 +65,7 @@ impl State {
         let member = &mut self.members[member];
         member.status = Status::Ready;
         member.thread = SystemThread::current();
+        member.has_arrived = true;
     }
 
     /// Gives the turn to a member that the schedule chooses, after one that may go on.
