@@ -90,7 +90,7 @@ impl<'p> Pool<'p> {
         data.threads.keep_thread(builder.spawn(move || {
             // All of it is captured, and so is dropped here.
             let running = running;
-            Belonging::begin_for_good(&running.0);
+            Belonging::begin_for_good(&running.0.data().threads);
             body(Pool(&running.0));
         })?);
         Ok(())

@@ -3,7 +3,10 @@
 use std::{
     cell::Cell,
     mem, ptr,
-    sync::PoisonError,
+    sync::{
+        PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
     thread::{self, JoinHandle},
 };
 
@@ -21,27 +24,27 @@ mod tests;
 mod timed;
 
 thread_local! {
-    /// The pool for which this thread runs, so that the pool's end waits for it, or null.
-    static OWN_POOL: Cell<*const Registry> = const { Cell::new(ptr::null()) };
+    /// The number of the pool for which this thread runs, so that the pool's end waits for it, or 0.
+    static OWN_POOL: Cell<usize> = const { Cell::new(0) };
 }
 
 /// Whether this thread is one of the pool's own: a worker's, a spare, or one of a driver. Also in
 /// its handlers, and in its destructors if the pool has started it.
 pub(crate) fn belongs_to(registry: &Registry) -> bool {
-    ptr::eq(OWN_POOL.get(), registry)
+    registry.data().threads.have_this_one()
 }
 
 /// Makes this thread one of a pool's own until the value is dropped.
-pub(crate) struct Belonging(*const Registry);
+pub(crate) struct Belonging(usize);
 
 impl Belonging {
-    pub(crate) fn begin(registry: &Registry) -> Self {
-        Self(OWN_POOL.replace(registry))
+    pub(crate) fn begin(threads: &Threads) -> Self {
+        Self(OWN_POOL.replace(threads.pool.0))
     }
 
     /// Makes this thread one of a pool's own until it ends.
-    pub(crate) fn begin_for_good(registry: &Registry) {
-        OWN_POOL.set(registry);
+    pub(crate) fn begin_for_good(threads: &Threads) {
+        OWN_POOL.set(threads.pool.0);
     }
 }
 
@@ -51,9 +54,23 @@ impl Drop for Belonging {
     }
 }
 
+/// The number of a pool, not 0. Its address would not do: the destructors of a thread may run when
+/// the thread's pool is gone, and another pool may be there by then.
+struct PoolNumber(usize);
+
+impl Default for PoolNumber {
+    fn default() -> Self {
+        static LAST: AtomicUsize = AtomicUsize::new(0);
+
+        // Ordering: Relaxed; only the numbers matter.
+        Self(LAST.fetch_add(1, Ordering::Relaxed).wrapping_add(1).max(1))
+    }
+}
+
 /// The threads of a pool that still run.
 #[derive(Default)]
 pub(crate) struct Threads {
+    pool: PoolNumber,
     running: Mutex<Running>,
     all_stopped: Condvar,
     /// Those that the pool has started itself.
@@ -132,6 +149,11 @@ impl Threads {
         if has_adopted {
             self.thread_has_stopped();
         }
+    }
+
+    /// Whether this thread is one of the pool's own.
+    fn have_this_one(&self) -> bool {
+        OWN_POOL.get() == self.pool.0
     }
 
     pub(crate) fn keep_thread(&self, thread: JoinHandle<()>) {

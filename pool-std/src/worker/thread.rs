@@ -184,7 +184,7 @@ impl ThreadBuilder {
         let registry = self.registry.clone();
         let _starting = registry.data().threads.count_starting();
         registry.data().threads.keep_thread(builder.spawn(move || {
-            Belonging::begin_for_good(&self.registry);
+            Belonging::begin_for_good(&self.registry.data().threads);
             self.run();
         })?);
         Ok(())
@@ -204,7 +204,7 @@ impl ThreadBuilder {
         let current = unsafe { WorkerThread::current() };
         assert!(current.is_none(), "a thread is one worker at a time");
         self.has_run = true;
-        let belonging = Belonging::begin(&self.registry);
+        let belonging = Belonging::begin(&self.registry.data().threads);
         let mut present = None;
         match &self.role {
             Role::Worker(index) => self.run_worker(*index, &mut present),
