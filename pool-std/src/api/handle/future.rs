@@ -205,16 +205,17 @@ where
     /// aborted it. If the owner does so now, a panic goes to the pool's handler.
     fn finish(&self, mut result: Option<Result<F::Output, Panic>>) {
         let handlers = &self.registry.data().handlers;
-        // SAFETY: this thread polls, and ends that below; the reference is not used any more then.
-        let future = unsafe { (*self.future.get()).as_ref() };
-        let job_context = future.map(|(_, context)| context.clone());
         handlers.run_and_handle_panic("the drop of a spawned future", || {
+            // SAFETY: this thread polls, and ends that below; the reference is not used any more
+            // then.
+            let future = unsafe { (*self.future.get()).as_ref() };
+            let (_, job_context) = future.expect("it has not ended");
+            let job_context = job_context.clone();
             // SAFETY: as above.
-            let drop_future = || unsafe { *self.future.get() = None };
-            job_context.expect("it has not ended").run(drop_future);
+            job_context.run(|| unsafe { *self.future.get() = None });
         });
-        // What follows jobs, such as a subscriber of `tracing`, may have panicked before. The
-        // future may have a waker, which would keep it for good.
+        // What follows jobs, such as a subscriber of `tracing`, may have panicked before, also when
+        // its span was cloned. The future may have a waker, which would keep it for good.
         handlers.run_and_handle_panic("the drop of a spawned future", || {
             // SAFETY: as above.
             unsafe { *self.future.get() = None };

@@ -378,6 +378,69 @@ fn a_future_is_dropped_although_a_subscriber_panics() {
     assert!(!fails.load(SeqCst), "the subscriber has panicked");
 }
 
+/// Panics when the next span is cloned.
+struct PanicsOnClone(Registry, Arc<AtomicBool>);
+
+impl Subscriber for PanicsOnClone {
+    fn enabled(&self, metadata: &tracing::Metadata<'_>) -> bool {
+        self.0.enabled(metadata)
+    }
+
+    fn new_span(&self, span: &tracing::span::Attributes<'_>) -> tracing::span::Id {
+        self.0.new_span(span)
+    }
+
+    fn record(&self, _: &tracing::span::Id, _: &tracing::span::Record<'_>) {}
+
+    fn record_follows_from(&self, _: &tracing::span::Id, _: &tracing::span::Id) {}
+
+    fn event(&self, _: &Event<'_>) {}
+
+    fn enter(&self, span: &tracing::span::Id) {
+        self.0.enter(span);
+    }
+
+    fn exit(&self, span: &tracing::span::Id) {
+        self.0.exit(span);
+    }
+
+    fn clone_span(&self, span: &tracing::span::Id) -> tracing::span::Id {
+        assert!(!self.1.swap(false, SeqCst), "on clone");
+        self.0.clone_span(span)
+    }
+
+    fn try_close(&self, span: tracing::span::Id) -> bool {
+        self.0.try_close(span)
+    }
+
+    fn current_span(&self) -> tracing_core::span::Current {
+        self.0.current_span()
+    }
+}
+
+/// The end of a future clones its span once more, in which it is dropped.
+#[test]
+fn a_subscriber_that_panics_at_the_end_of_a_future_does_not_end_the_process() {
+    let fails = Arc::new(AtomicBool::new(false));
+    let subscriber = PanicsOnClone(Registry::default(), fails.clone());
+    let (sender, panics) = mpsc::channel();
+    let builder = ThreadPoolBuilder::new().num_threads(1);
+    let builder = builder.panic_handler(move |panic| sender.send(panic).unwrap());
+    let pool = builder.build().unwrap();
+    let handle = tracing::subscriber::with_default(subscriber, || {
+        tracing::info_span!("a span").in_scope(|| {
+            pool.spawn_future(async move {
+                fails.store(true, SeqCst);
+                42
+            })
+        })
+    });
+    assert_eq!(handle.join().unwrap(), 42);
+    let panic = panics.recv().unwrap();
+    assert_eq!(panic.downcast_ref(), Some(&"on clone"));
+    pool.shutdown().unwrap();
+}
+
 /// The panic of the subscriber is that of the job, and goes to its handle.
 #[test]
 fn a_scoped_job_that_never_began_does_not_run_after_its_scope() {
