@@ -16,7 +16,7 @@ impl<S: System> SpinPool<S> {
     /// is not a worker spins until all have run.
     ///
     /// # Panics
-    /// If the pool has ended.
+    /// If the pool has ended, unless this core is one of its workers.
     ///
     /// # Examples
     /// ```

@@ -18,7 +18,8 @@ impl<S: System> SpinPool<S> {
     /// to arrive. On a worker, the closure runs at once.
     ///
     /// # Panics
-    /// If the pool has ended; [`try_install`](Self::try_install) returns an error instead.
+    /// If the pool has ended, unless this core is one of its workers;
+    /// [`try_install`](Self::try_install) returns an error instead.
     ///
     /// # Examples
     /// ```
@@ -40,7 +41,7 @@ impl<S: System> SpinPool<S> {
     /// Runs a closure as [`install`](Self::install) does, or returns it if the pool has ended.
     ///
     /// # Errors
-    /// [`SpawnError`] with [`SpawnErrorReason::Ended`].
+    /// [`SpawnError`] with [`SpawnErrorReason::Ended`], unless this core is one of the workers.
     ///
     /// # Examples
     /// ```
@@ -66,26 +67,34 @@ impl<S: System> SpinPool<S> {
             .in_worker(|worker, _| closure(Worker(worker))))
     }
 
-    /// Keeps the pool from ending until the guard is dropped.
+    /// Keeps the pool usable until the guard is dropped.
     ///
     /// # Panics
-    /// If the pool has ended.
+    /// If the pool has ended, unless this core is one of its workers.
     pub(crate) fn hold(&'static self) -> PoolGuard<S> {
         self.try_hold().expect("the pool has ended")
     }
 
-    /// Keeps the pool from ending until the guard is dropped, unless the pool has ended.
+    /// Keeps the pool from ending until the guard is dropped. If it has ended, a worker may use it
+    /// all the same, because it does not leave before the guard is dropped: it may be in an
+    /// operation, which holds no reference.
     pub(crate) fn try_hold(&'static self) -> Option<PoolGuard<S>> {
-        self.registry().try_add_reference().then(|| PoolGuard(self))
+        let registry = self.registry();
+        if registry.try_add_reference() {
+            return Some(PoolGuard(Some(self)));
+        }
+        current_worker_of(registry).map(|_| PoolGuard(None))
     }
 }
 
-/// One of a pool's references.
-pub(crate) struct PoolGuard<S: System>(&'static SpinPool<S>);
+/// One of a pool's references, or none for a worker of a pool that has ended.
+pub(crate) struct PoolGuard<S: System>(Option<&'static SpinPool<S>>);
 
 impl<S: System> Drop for PoolGuard<S> {
     fn drop(&mut self) {
-        self.0.registry().remove_reference();
+        if let Some(pool) = self.0 {
+            pool.registry().remove_reference();
+        }
     }
 }
 
@@ -211,7 +220,7 @@ impl<S: System> Worker<'_, S> {
     ///
     /// # Errors
     /// [`SpawnError`] with [`SpawnErrorReason::Full`]; or with [`SpawnErrorReason::Ended`], in the
-    /// condition of [`SpinPool::run_worker_until`].
+    /// condition of [`SpinPool::run_worker_until`] and in an [operation](Self::schedule).
     ///
     /// # Examples
     /// ```
@@ -230,7 +239,7 @@ impl<S: System> Worker<'_, S> {
         F: FnOnce(Worker<'_, S>) + Send + 'static,
     {
         let registry = self.0.registry();
-        // The condition of a worker's loop may call this after the end.
+        // The condition of a worker's loop, or an operation, may call this after the end.
         if !registry.try_add_reference() {
             let reason = SpawnErrorReason::Ended;
             return Err(SpawnError { closure, reason });

@@ -124,8 +124,9 @@ impl<S: System> Worker<'_, S> {
     /// first. If all sleep by then, the end of the last delay wakes a worker.
     ///
     /// Any job may call this, and so may an operation. An operation may wait, for instance in a
-    /// [`join`](Self::join); the worker runs other jobs and operations meanwhile. Others call this
-    /// `call_rcu` (RCU) or `defer` (crossbeam-epoch).
+    /// [`join`](Self::join); the worker runs other jobs and operations meanwhile. It may run when
+    /// the pool has ended, on a worker that is about to leave. Others call this `call_rcu` (RCU) or
+    /// `defer` (crossbeam-epoch).
     ///
     /// # Examples
     /// ```

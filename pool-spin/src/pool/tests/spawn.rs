@@ -276,3 +276,30 @@ fn a_worker_spawns_nothing_after_the_end() {
     });
     assert_eq!(exit, Ok(crate::ExitReason::Ended));
 }
+
+/// Ends the pool in an operation, which holds no reference, and goes on with what runs at once on a
+/// worker.
+#[test]
+fn an_operation_uses_the_pool_after_its_end() {
+    static POOL: SpinPool<TestCores<1, 4>> = pool(IdlePolicy::DEFAULT);
+    static RUNS: AtomicU32 = AtomicU32::new(0);
+    let mut operation = Some(Box::leak(Box::new(Operation::new(|| {
+        POOL.end();
+        assert_eq!(POOL.install(|worker| worker.index()), 0);
+        assert_eq!(POOL.try_install(|worker| worker.index()).ok(), Some(0));
+        assert_eq!(POOL.broadcast(|worker| worker.index()), [Some(0)]);
+        POOL.in_place_scope(&Arena::<1>::new(), |scope| {
+            scope.spawn(|_, _| _ = RUNS.fetch_add(1, SeqCst));
+        });
+        let already = Err(crate::RunError::AlreadyWorker);
+        assert_eq!(POOL.run_with(0, |_| ()), already);
+    }))));
+    let exit = POOL.run_worker_until(0, || {
+        if let Some(operation) = operation.take() {
+            POOL.with_current_worker(|worker| worker.unwrap().schedule(operation));
+        }
+        false
+    });
+    assert_eq!(exit, Ok(crate::ExitReason::Ended));
+    assert_eq!(RUNS.load(SeqCst), 1);
+}
