@@ -13,6 +13,7 @@ mod error;
 mod lifecycle;
 mod metrics;
 mod observer;
+mod overflow;
 mod platform;
 mod run;
 mod scope;

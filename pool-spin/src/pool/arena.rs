@@ -164,6 +164,14 @@ impl Slot {
         Ok((node, unsafe { JobRef::new(job) }))
     }
 
+    /// Whether one of these slots is free. The answer may be out of date on return.
+    pub(crate) fn any_is_free(slots: &[Self]) -> bool {
+        // Ordering: Relaxed; `take` decides.
+        slots
+            .iter()
+            .any(|slot| !slot.is_taken.load(Ordering::Relaxed))
+    }
+
     fn take(&self) -> bool {
         // The plain load does not claim the cache line while the slot is taken.
         //

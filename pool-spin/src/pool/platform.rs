@@ -11,6 +11,7 @@ use super::{
     arena::JobInjector,
     lifecycle::Lifecycle,
     observer::WorkerObserver,
+    overflow::Overflow,
     system::{Cores, Detection, Protocol, System},
 };
 use crate::{
@@ -26,6 +27,8 @@ pub struct PoolData<S: System> {
     pub(crate) is_broadcasting: AtomicBool,
     /// Room for spawned closures.
     pub(crate) arena: S::Arena,
+    /// The way to a closure that finds the arena of its scope full.
+    pub(crate) overflow: Overflow<S>,
 }
 
 impl<S: System> fmt::Debug for PoolData<S> {

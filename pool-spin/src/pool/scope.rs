@@ -7,6 +7,7 @@ use pool_core::{JobQueue, JobRef, Registry, ScopeCore, Steal, WorkerThread};
 use super::{
     SpinPool,
     arena::{Arena, JobInjector, JobNode, Slot, Spawned},
+    overflow,
     spawn::current_worker_of,
     system::System,
     worker::Worker,
@@ -62,13 +63,15 @@ impl<'scope, S: System> Scope<'scope, S> {
     /// Spawns a closure, which may spawn others.
     ///
     /// If the arena is full, the closure runs before this returns: here, if this core is a worker
-    /// of the pool, otherwise on a worker.
+    /// of the pool, otherwise on a worker. If the worker that waits for the scope is isolated, see
+    /// below, the call also returns when the arena has room for the closure.
     ///
     /// If the worker that waits for the scope is [isolated](pool_core::Isolation), some closures
     /// run on that worker alone, when it waits for the scope. They are those that are spawned by a
     /// core that is not a worker of the pool, by a worker whose deque is full, by a job of a
     /// broadcast, and by a job that a [yield](Worker::yield_now) in an isolated job runs. So the
-    /// scope's body must not wait for them. Nor may it join what waits for a full arena there.
+    /// scope's body must not wait for them. Nor may that worker, in the body or in a closure, join
+    /// what waits for a full arena there, unless another worker is free to run it.
     ///
     /// Another worker that has spawned in such a scope runs what is on its deque before it leaves
     /// the pool. A worker that waits for an event outside of the pool instead leaves it to the
@@ -103,16 +106,40 @@ impl<'scope, S: System> Scope<'scope, S> {
                     self.inject(registry, node, job);
                 }
             },
-            Err(spawned) => registry.in_worker(|_, _| {
-                let spawned = ManuallyDrop::new(spawned);
-                // SAFETY: 1. It is in this frame, and only this call uses it.
-                unsafe { Spawned::run(&raw const *spawned) }
-            }),
+            Err(spawned) => self.run_for_lack_of_room(registry, slots, spawned),
         }
     }
 }
 
 impl<S: System> Scope<'_, S> {
+    /// Runs a closure for which the arena has no room: here, if this core is a worker of the pool,
+    /// otherwise on a worker. An isolated one takes it only from the arena, so this queues it as
+    /// soon as there is room.
+    #[cold]
+    fn run_for_lack_of_room<J: Spawned>(
+        &self,
+        registry: &Registry<S>,
+        slots: &[Slot],
+        mut spawned: J,
+    ) {
+        let is_isolated = self.core.isolated_waiter().is_some();
+        if !is_isolated || current_worker_of(registry).is_some() {
+            return registry.in_worker(|_, _| {
+                let spawned = ManuallyDrop::new(spawned);
+                // SAFETY: 1. It is in this frame, and only this call uses it.
+                unsafe { Spawned::run(&raw const *spawned) }
+            });
+        }
+        while let Err(waiting) = overflow::run_unless_there_is_room(registry, slots, spawned) {
+            // SAFETY: as in `spawn`.
+            match unsafe { Slot::put(slots, waiting) } {
+                // SAFETY: 1. as in `spawn`; the job is used only here.
+                Ok((node, job)) => return unsafe { self.inject(registry, node, job) },
+                Err(waiting) => spawned = waiting,
+            }
+        }
+    }
+
     /// Notes that a worker is going to put a job on its deque, if another one waits for the scope
     /// in isolation. That one takes the job only while it descends from what it waits for.
     fn note_owed_job(&self, worker: &WorkerThread<S>) {

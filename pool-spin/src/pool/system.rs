@@ -15,6 +15,7 @@ use super::{
     arena::{Arena, JobInjector, Slot},
     lifecycle::{Gate, Lifecycle},
     observer::new_observer,
+    overflow::Overflow,
     platform::{PoolData, SpinWaiter},
 };
 use crate::{
@@ -167,6 +168,7 @@ impl<M: Machine, const CORES: usize, const JOBS: usize, K: Protocol<M::Parker>, 
         gates: [const { Gate::new() }; CORES],
         is_broadcasting: AtomicBool::new(false),
         arena: Arena::new(),
+        overflow: Overflow::new(),
     };
 
     #[cfg(feature = "trace")]

@@ -2,7 +2,7 @@
 
 use core::{cell::UnsafeCell, fmt, ptr::NonNull};
 
-use pool_core::{Job, JobHeader, JobRef, Priority, WorkerThread};
+use pool_core::{Job, JobHeader, JobRef, Priority, Registry, WorkerThread};
 
 use super::{
     SpinPool, arena::JobNode, error::SpawnErrorReason, platform::run, system::System,
@@ -85,21 +85,31 @@ impl<S: System> SpinPool<S> {
     /// # Examples
     /// See [`Task`].
     pub fn spawn_task(&'static self, task: &'static Task<S>) -> Result<(), SpawnErrorReason> {
-        let registry = self.registry();
+        // SAFETY: 1. The task is in a static.
+        unsafe { task.spawn_on(self.registry()) }
+    }
+}
+
+impl<S: System> Task<S> {
+    /// Spawns the task, as [`SpinPool::spawn_task`] does.
+    ///
+    /// # Safety
+    /// 1. The task stays in place until it has run.
+    pub(crate) unsafe fn spawn_on(&self, registry: &Registry<S>) -> Result<(), SpawnErrorReason> {
         if !registry.try_add_reference() {
             return Err(SpawnErrorReason::Ended);
         }
         // Ordering: Acquire pairs with `execute`: the node has left its last queue. Release, in
         // case the task is spawned already: its run sees what our caller prepared.
-        if task.is_spawned.swap(true, Ordering::AcqRel) {
+        if self.is_spawned.swap(true, Ordering::AcqRel) {
             registry.remove_reference();
             return Err(SpawnErrorReason::AlreadySpawned);
         }
-        let node = NonNull::new(task.node.get()).expect("the address of a field is not null");
-        // SAFETY: 1. The task is in a static. 2. A function may run on any core.
-        let job = unsafe { JobRef::new(core::ptr::from_ref(task)) };
+        let node = NonNull::new(self.node.get()).expect("the address of a field is not null");
+        // SAFETY: 1. is forwarded to our caller. 2. A function may run on any core.
+        let job = unsafe { JobRef::new(core::ptr::from_ref(self)) };
         // SAFETY: 1. No other thread uses the node until the flag is cleared.
-        unsafe { registry.inject_with(task.priority, node, job) };
+        unsafe { registry.inject_with(self.priority, node, job) };
         Ok(())
     }
 }
@@ -107,7 +117,7 @@ impl<S: System> SpinPool<S> {
 // SAFETY: 1. The header is the first field; `new` makes it for this type.
 unsafe impl<S: System> Job for Task<S> {
     unsafe fn execute(this: *const ()) {
-        // SAFETY: valid by obligation 1; the task is in a static.
+        // SAFETY: valid by obligation 1; the task stays in place until it has run.
         let this = unsafe { &*this.cast::<Self>() };
         // SAFETY: 1. The reference is used only in this call; jobs run on workers.
         let worker = unsafe { WorkerThread::<S>::current() };

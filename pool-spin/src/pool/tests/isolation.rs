@@ -1,6 +1,6 @@
 //! Waits in isolation, which run only what they wait for.
 
-use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering::SeqCst};
 
 use super::*;
 use crate::Isolation;
@@ -75,4 +75,66 @@ fn a_broadcast_is_isolated_as_its_caller_is() {
         let others = POOL.broadcast(|core| core.0.isolation());
         assert_eq!(others, [Some(Isolation::Anything); 2]);
     });
+}
+
+/// A thread outside finds the arena full, while the only other worker waits for that thread.
+#[test]
+fn a_scope_runs_what_finds_its_arena_full() {
+    const CLOSURES: usize = times(200);
+    static POOL: SpinPool<TestCores<2, 4>> = pool(IdlePolicy::DEFAULT);
+    static RUNS: AtomicUsize = AtomicUsize::new(0);
+    let has_begun = AtomicBool::new(false);
+    let has_begun = &has_begun;
+    let fill = |scope: &Scope<'_, _>| {
+        for _ in 0..CLOSURES {
+            scope.spawn(|_, _| _ = RUNS.fetch_add(1, SeqCst));
+        }
+    };
+    with_workers(&POOL, || {
+        POOL.install(|worker| {
+            worker.isolate(Isolation::Subtree, || {
+                worker.scope_in(&Arena::<1>::new(), |scope| {
+                    scope.spawn(move |_, scope| {
+                        has_begun.store(true, SeqCst);
+                        thread::scope(|threads| _ = threads.spawn(|| fill(scope)));
+                    });
+                    // On the other worker.
+                    while !has_begun.load(SeqCst) {
+                        thread::yield_now();
+                    }
+                });
+            });
+        });
+    });
+    assert_eq!(RUNS.load(SeqCst), CLOSURES);
+}
+
+/// The same, while the worker that waits for the scope runs the closure that waits for the thread.
+/// The other worker is free.
+#[test]
+fn a_free_worker_runs_what_finds_an_arena_full() {
+    static POOL: SpinPool<TestCores<2, 4>> = pool(IdlePolicy::DEFAULT);
+    static RUNS: AtomicU32 = AtomicU32::new(0);
+    let fill = |scope: &Scope<'_, _>| {
+        (0..3).for_each(|_| scope.spawn(|_, _| _ = RUNS.fetch_add(1, SeqCst)));
+    };
+    POOL.run_with(0, |core| {
+        core.isolate(Isolation::Subtree, || {
+            core.scope_in(&Arena::<1>::new(), |scope| {
+                scope.spawn(|_, scope| {
+                    thread::scope(|threads| {
+                        let other = threads.spawn(|| POOL.run_worker(1));
+                        threads.spawn(|| fill(scope)).join().unwrap();
+                        assert_eq!(RUNS.load(SeqCst), 2, "one has a slot");
+                        while POOL.release_worker(1).is_err() {
+                            thread::yield_now();
+                        }
+                        assert_eq!(other.join().unwrap(), Ok(ExitReason::Released));
+                    });
+                });
+            });
+        });
+    })
+    .unwrap();
+    assert_eq!(RUNS.load(SeqCst), 3);
 }
