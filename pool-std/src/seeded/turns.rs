@@ -18,6 +18,9 @@ use crate::thread_pool::handlers::PanicHandler;
 mod guards;
 mod looks;
 mod state;
+// Other systems do not tell what a thread does.
+#[cfg(all(test, target_os = "linux", not(miri)))]
+mod tests;
 
 pub(crate) use guards::{Hold, Present};
 use looks::UNKNOWN;
@@ -386,8 +389,9 @@ impl Turns {
     }
 
     /// Waits until each member from which the turn was taken waits for its turn, or is still
-    /// blocked.
+    /// blocked. The member that calls this gives its turn back, so no other one takes it away.
     fn await_unblocked<'s>(&'s self, mut state: MutexGuard<'s, State>) -> MutexGuard<'s, State> {
+        state.is_taken = false;
         let begin = Instant::now();
         // Liveness: the time ends.
         while state.any_goes_on() && begin.elapsed() < UNKNOWN {
