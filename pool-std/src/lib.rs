@@ -7,9 +7,9 @@
 //!
 //! [`join()`], [`scope()`], [`spawn()`] and [`broadcast()`] run jobs on the current pool;
 //! [`ThreadPoolBuilder`] builds a [`ThreadPool`]; [`progress`] is for reading without locks;
-//! [`blocking()`] and [`mark_blocked`] are for jobs that wait, and
-//! [`deadlock_handler`](ThreadPoolBuilder::deadlock_handler) is told when all workers do. The
-//! [`guide`] says which function is for which wait, and what to do if a program hangs.
+//! [`blocking()`] and [`mark_blocked`] are for jobs that wait, and a
+//! [`deadlock_handler`](ThreadPoolBuilder::deadlock_handler) is called when all workers wait. The
+//! [`guide`] explains which function to use for which wait, and what to do if a program hangs.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 

@@ -1,4 +1,4 @@
-//! Closures that block, in the place of a worker that goes on.
+//! Closures that block while a spare thread takes over the worker.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::{
     worker::frames,
 };
 
-/// Runs a closure that blocks, and lends the calling worker's place to a spare thread meanwhile, if
+/// Runs a closure that blocks, and lends the worker's place to a spare thread in the meantime, if
 /// the pool has one.
 ///
 /// **By default a pool has no spare threads**, and this function only calls its closure. With
@@ -19,51 +19,52 @@ use crate::{
 /// spare thread when it first needs one, and runs jobs on as many threads as before.
 ///
 /// Use it for waits that end without the pool: input and output, a process, a lock or a channel of
-/// other threads. For a wait that another job of the same pool ends,
-/// [`blocking`](crate::blocking()) is there: it is cheaper, and counts for the [detection of
-/// deadlocks](crate::ThreadPoolBuilder::deadlock_handler), whereas a worker in this function counts
+/// other threads. If another job of the same pool ends the wait, use
+/// [`blocking`](crate::blocking()) instead: it is cheaper, and takes part in [deadlock
+/// detection](crate::ThreadPoolBuilder::deadlock_handler), whereas a worker in this function counts
 /// as active. A wait for a job that may be queued behind the caller needs this function. [Which way
 /// to wait](crate::guide::waiting) compares them all.
 ///
 /// # Where the closure runs
 ///
-/// On the calling thread, in each of these cases:
+/// The closure always runs on the calling thread. What happens to the worker depends on the case:
 ///
 /// - The pool has a [spare thread](crate::ThreadPoolBuilder::max_blocking_threads) left. The spare
-///   becomes this worker: it has its number and its queues, and runs jobs. In the closure the
-///   calling thread is not a worker, so [`current_thread_index`](crate::current_thread_index) is
-///   `None`, and `join`, `scope` and the other free functions go to this pool from outside. When
-///   the closure has ended, the caller waits until the spare has finished its current job. Then the
-///   caller is the worker again. It waits for nothing if the closure ends before the spare begins.
-/// - The pool has no spare threads, which is the default, all of them are in use, or the system
-///   refuses a thread. The closure runs as if it were called directly: on the worker, whose place
-///   is empty while it blocks. The worker first wakes another one for the jobs that it has queued.
-/// - The worker is in a blocked section, by [`blocking`](crate::blocking()) or
-///   [`mark_blocked`](crate::mark_blocked()). The jobs that a spare runs would be part of that
-///   section. The closure runs as if all spares were in use.
+///   becomes this worker: it takes over its number and its queues, and runs jobs. In the closure,
+///   the calling thread is not a worker, so [`current_thread_index`](crate::current_thread_index)
+///   is `None`, and `join`, `scope` and the other free functions call into this pool from outside.
+///   When the closure has returned, the caller waits until the spare has finished its current job,
+///   and then becomes the worker again. If the closure returns before the spare has begun, the
+///   caller does not wait.
+/// - The pool has no spare threads (the default), all of them are in use, or the system refuses a
+///   thread. The closure runs as if it were called directly, and the pool has one worker fewer
+///   while it blocks. The worker first wakes another one for the jobs that it has queued.
+/// - The worker is in a blocked section of [`blocking`](crate::blocking()) or
+///   [`mark_blocked`](crate::mark_blocked()). The closure runs as if all spares were in use,
+///   because the jobs that a spare runs would be part of that section.
 /// - The calling thread is not a worker: it is outside every pool, or in the closure of another
 ///   `block_in_place`. The closure runs as if it were called directly.
 ///
-/// So whether the pool goes on while the closure blocks depends on a spare. Where it must, because
-/// the closure waits for a job of a pool of one worker, give the pool as many spares as there can
-/// be calls at the same time.
+/// So the pool is guaranteed to make progress only if a spare is available. If it must, for example
+/// because the closure waits for a job in a pool of one worker, give the pool as many spares as
+/// there can be concurrent calls.
 ///
 /// # What to look out for
 ///
-/// - The job that the spare is in when the closure ends delays the caller, as a job delays a `join`
-///   that waits. If that job needs a lock that the caller holds, both wait forever. So do not hold
-///   a lock that jobs of the pool take while you make the call, and do not return its guard from
+/// - The job that the spare is running when the closure returns delays the caller, as a job delays
+///   a `join` that waits. If that job needs a lock that the caller holds, both wait forever. So do
+///   not hold a lock that jobs of the pool take across the call, and do not return its guard from
 ///   the closure.
-/// - Jobs that the spare runs find its thread-locals. In an [isolated](crate::isolate) call, the
-///   waits of such a job are isolated, too.
+/// - Jobs that the spare runs see the spare's thread-locals. In an [isolated](crate::isolate) call,
+///   the waits of such a job are isolated, too.
 /// - The closure is `Send`, although it does not leave the thread: it must not hold a
-///   [`Worker`](crate::Worker), which belongs to the spare meanwhile. What is `Send` but not
-///   `Sync`, such as the receiver of a channel, is moved into it.
+///   [`Worker`](crate::Worker), which belongs to the spare meanwhile. Move values that are `Send`
+///   but not `Sync`, such as the receiver of a channel, into it.
 /// - The call wakes the spare, and then perhaps the caller, which takes some microseconds. It does
-///   not pay for waits that are shorter.
+///   not pay off for shorter waits.
 ///
 /// # Panics
-/// Continues the closure's panic, when the caller is the worker again.
+/// Resumes the closure's panic, when the caller is the worker again.
 ///
 /// # Examples
 /// ```
@@ -86,9 +87,9 @@ use crate::{
 /// pool_std::with_worker(|worker| pool_std::block_in_place(|| worker.index()));
 /// ```
 ///
-/// Source: the name and the idea are Tokio's, whose worker gives its place away for good. Here the
-/// caller takes it back, because the frames of joins and scopes above it belong to the worker. The
-/// page of `pool-core`'s module `lend` says why they stay valid.
+/// Source: the name and the idea are Tokio's, whose worker gives its place away permanently. Here
+/// the caller takes it back, because the frames of joins and scopes above it belong to the worker.
+/// The docs of `pool-core`'s module `lend` explain why they stay valid.
 #[doc(alias = "managed_blocker")]
 #[doc(alias = "blocking")]
 pub fn block_in_place<F, R>(closure: F) -> R

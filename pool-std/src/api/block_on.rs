@@ -18,17 +18,18 @@ use crate::{
 #[cfg(test)]
 mod tests;
 
-/// Waits for a future, and returns its output. A worker runs other jobs between two polls, and
-/// sleeps when there are none. Any other thread blocks.
+/// Waits for a future, and returns its output.
 ///
-/// The future is polled on this thread, at the beginning and whenever it was woken. The other jobs
-/// run on the same stack. So two jobs that wait for each other's futures may wait forever, because
-/// one may have been started while the other waited. In an [isolated](crate::isolate) call the
-/// worker runs only its jobs of broadcasts and what other threads spawn in the scopes that its job
-/// has opened. The latter wait as long as the future wakes itself in each poll.
+/// A worker runs other jobs between polls, and sleeps when there are none. Any other thread blocks.
+///
+/// The future is polled on this thread, first immediately and then each time it is woken. The other
+/// jobs run on the same stack. So two jobs that wait for each other's futures may wait forever,
+/// because one may have been started while the other waited. In an [isolated](crate::isolate) call,
+/// the worker runs only its broadcast jobs, and jobs that other threads spawn in scopes opened by
+/// its own job. The latter have to wait as long as the future wakes itself in each poll.
 ///
 /// # Panics
-/// Continues a panic of the future.
+/// Resumes a panic of the future.
 ///
 /// # Examples
 /// ```

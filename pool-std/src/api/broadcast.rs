@@ -18,7 +18,7 @@ use crate::{
     thread_pool::{current::PoolGuard, id::PoolId},
 };
 
-/// Tells a job of a broadcast on which worker it runs.
+/// Identifies the worker that a broadcast job runs on.
 ///
 /// # Examples
 /// ```
@@ -63,11 +63,11 @@ impl fmt::Debug for BroadcastContext<'_> {
 /// Runs a closure on every worker of the current pool and returns the results in the workers'
 /// order.
 ///
-/// Each worker runs its job when it has finished its current job and the jobs on its own deque, or
-/// in the place of each 128th of these.
+/// Each worker runs its broadcast job when it has finished its current job and the jobs on its own
+/// deque, or earlier, in place of each 128th of these.
 ///
 /// # Panics
-/// Continues the panic of the worker with the lowest number, when all jobs have ended.
+/// Resumes the panic of the worker with the lowest number, when all jobs have finished.
 ///
 /// # Examples
 /// ```
@@ -85,7 +85,7 @@ where
 
 /// Spawns a job on every worker of the current pool, without waiting for them.
 ///
-/// A panic goes where the panic of a [spawned](crate::spawn()) job goes.
+/// Panics are handled as for a [spawned](crate::spawn()) job.
 ///
 /// # Examples
 /// ```

@@ -1,4 +1,4 @@
-//! Joins and scopes that end early: at the first error, jobs that have not begun are left out.
+//! Joins and scopes that end early: after the first error, jobs that have not started are skipped.
 
 use std::{
     fmt,
@@ -22,10 +22,10 @@ use crate::{
 #[cfg(test)]
 mod tests;
 
-/// Says that work is not wanted any more. Clones say the same.
+/// Signals that work is no longer needed. Clones share the signal.
 ///
-/// A job asks in its loops; a look is one load. [`TryScope::cancel_token`] gives the one of a
-/// scope.
+/// A job checks the token in its loops; a check is one load. [`TryScope::cancel_token`] returns the
+/// token of a scope.
 ///
 /// # Examples
 /// ```
@@ -51,7 +51,8 @@ impl CancelToken {
         Self::default()
     }
 
-    /// Cancels, for good. What this thread did before is visible to a thread that sees it.
+    /// Cancels this token and its clones, permanently. Everything that this thread did before is
+    /// visible to a thread that sees the cancellation.
     pub fn cancel(&self) {
         // Ordering: Release pairs with the Acquire of `is_cancelled`.
         self.is_cancelled.store(true, Ordering::Release);
@@ -65,13 +66,13 @@ impl CancelToken {
         self.is_cancelled.load(Ordering::Acquire)
     }
 
-    /// Spawns a job on the current pool as [`spawn_handle`](crate::spawn_handle()) does, unless
-    /// this token is cancelled before the job begins. Then the job is dropped, and its handle says
-    /// that it was [aborted](crate::JoinError::is_aborted).
+    /// Spawns a job on the current pool as [`spawn_handle`](crate::spawn_handle()) does, but does
+    /// not run it if this token is cancelled before it starts. Then the job is dropped, and its
+    /// handle reports that it was [aborted](crate::JoinError::is_aborted).
     ///
-    /// A job that has begun goes on. A long one has a clone of the token to look at. What looks at
-    /// the token before the job begins is the worker that takes it from its queue, so that a task
-    /// which awaits the handle may be told later.
+    /// A job that has started continues; let a long job check a clone of the token. The token is
+    /// checked by the worker that takes the job from its queue, so a task that awaits the handle
+    /// may be notified late.
     ///
     /// [`ThreadPool::spawn_handle_unless`](crate::ThreadPool::spawn_handle_unless) does the same on
     /// a given pool.
@@ -106,16 +107,16 @@ impl Wanted for CancelToken {
     }
 }
 
-/// Runs two closures as [`join`] does, until one of them fails.
+/// Runs two closures as [`join`] does, but stops early if one of them fails.
 ///
-/// If `a` returns an error before another worker has begun `b`, `b` is not run. If `b` fails first,
-/// `a` goes on.
+/// If `a` returns an error before another worker has started `b`, `b` is not run. If `b` fails
+/// first, `a` continues.
 ///
 /// # Errors
-/// That of `a`, or else that of `b`.
+/// Returns the error of `a`, or else that of `b`.
 ///
 /// # Panics
-/// As [`join`]. A panic of `a` does not keep `b` from being run.
+/// As [`join`]. A panic in `a` does not prevent `b` from running.
 ///
 /// # Examples
 /// ```
@@ -162,14 +163,14 @@ where
     }
 }
 
-/// Runs a scope as [`scope`] does, until the body or one of its jobs fails. Then jobs that have not
-/// begun are left out: their closures are dropped.
+/// Runs a scope as [`scope`] does, until the body or one of its jobs fails. Jobs that have not
+/// started by then are skipped: their closures are dropped.
 ///
 /// # Errors
-/// The first error.
+/// Returns the first error.
 ///
 /// # Panics
-/// As [`scope`]: a panic comes before an error. It cancels nothing.
+/// As [`scope`]. A panic takes precedence over an error, and cancels nothing.
 ///
 /// # Examples
 /// ```
@@ -250,7 +251,7 @@ impl<E> Outcome<E> {
     }
 }
 
-/// A scope that ends early, see [`try_scope`].
+/// A scope that ends early at the first error. Created by [`try_scope`].
 ///
 /// # Examples
 /// ```
@@ -266,8 +267,8 @@ pub struct TryScope<'a, 'scope, E> {
 }
 
 impl<'scope, E: Send + 'scope> TryScope<'_, 'scope, E> {
-    /// Spawns a job as [`Scope::spawn`] does, unless the scope has failed. The job is left out if
-    /// it has not begun by then.
+    /// Spawns a job as [`Scope::spawn`] does. If the scope fails before the job starts, the job is
+    /// skipped.
     ///
     /// # Examples
     /// ```
@@ -300,10 +301,11 @@ impl<'scope, E: Send + 'scope> TryScope<'_, 'scope, E> {
         });
     }
 
-    /// Whether the body or a job has failed, or the scope was [cancelled](Self::cancel_token). For
-    /// long jobs, which may end early then. What such a job returns does not count if another one
-    /// has failed: the scope returns the first error. In a scope that was cancelled, an `Err` is
-    /// that first error.
+    /// Whether the body or a job has failed, or the scope was [cancelled](Self::cancel_token).
+    ///
+    /// Long jobs can check this and return early. If another job has failed, the result of such a
+    /// job is ignored: the scope returns the first error. If the scope was cancelled instead, an
+    /// `Err` that the job returns is that first error.
     ///
     /// # Examples
     /// ```
@@ -323,8 +325,8 @@ impl<'scope, E: Send + 'scope> TryScope<'_, 'scope, E> {
         self.outcome.token.is_cancelled()
     }
 
-    /// Returns the scope's token, which its first error cancels. A program may cancel it as well:
-    /// then jobs that have not begun are left out, and without an error the scope returns what its
+    /// Returns the scope's token, which its first error cancels. A program may also cancel it: then
+    /// jobs that have not started are skipped, and if there is no error, the scope returns what its
     /// body returns.
     ///
     /// # Examples

@@ -1,4 +1,4 @@
-//! The current pool, for crates that offer its functions under names of their own.
+//! The current pool, for crates that provide its functions under their own names.
 
 use crate::{
     api::{
@@ -8,14 +8,14 @@ use crate::{
     thread_pool::current::in_running_pool,
 };
 
-/// The current pool, for a crate that offers [`join()`](crate::join()) and
-/// [`scope()`](crate::scope()) under names of its own, such as a drop-in for another pool.
+/// The current pool, for a crate that provides [`join()`](crate::join()) and
+/// [`scope()`](crate::scope()) under its own names, such as a drop-in for another pool.
 ///
 /// The current pool is the one that the calling thread is a worker of, or else the [global
 /// pool](crate::ThreadPoolBuilder::build_global). A thread outside every pool may run closures
-/// itself, as a guest in the place of a worker that sleeps. The builder of the pool says
-/// [whether](crate::ThreadPoolBuilder::guests). If it says nothing, the functions of this crate
-/// have guests; a `CurrentPool` has them if its own default says so.
+/// itself, as a guest in place of a sleeping worker, if the builder of the pool
+/// [enables](crate::ThreadPoolBuilder::guests) guests. If the builder does not set this, the
+/// functions of this crate use guests, and a `CurrentPool` uses its own default.
 ///
 /// # Examples
 /// Closures whose users expect the pool's own threads:
@@ -47,11 +47,12 @@ impl CurrentPool {
     /// What the functions of this crate use.
     pub(crate) const OWN: Self = Self::with_default_guests(|| true);
 
-    /// Creates a name for the current pool, with a function that says whether a thread outside
-    /// every pool is a guest if the builder of the pool leaves that open.
+    /// Creates a name for the current pool. The function returns whether a thread outside every
+    /// pool is a guest if the builder of the pool does not say.
     ///
-    /// The function is called on the caller's thread, for each call from outside for which it
-    /// counts. Its panic goes to the caller. It must not use the current pool itself.
+    /// The function is called on the caller's thread, for each call from outside to which the
+    /// default applies. If it panics, the panic propagates to the caller. It must not use the
+    /// current pool itself.
     #[must_use]
     pub const fn with_default_guests(default_guests: fn() -> bool) -> Self {
         Self { default_guests }
@@ -65,7 +66,7 @@ impl CurrentPool {
     /// Runs two closures, potentially in parallel, as [`join()`](crate::join()) does.
     ///
     /// # Panics
-    /// As there.
+    /// As [`join()`](crate::join()).
     #[inline(always)]
     pub fn join<A, B, RA, RB>(self, a: A, b: B) -> (RA, RB)
     where
@@ -80,7 +81,7 @@ impl CurrentPool {
     /// Runs two closures as [`join_context`](crate::join_context()) does.
     ///
     /// # Panics
-    /// As there.
+    /// As [`join_context`](crate::join_context()).
     ///
     /// # Examples
     /// ```
@@ -107,7 +108,7 @@ impl CurrentPool {
     /// Runs a scope as [`scope()`](crate::scope()) does.
     ///
     /// # Panics
-    /// As there.
+    /// As [`scope()`](crate::scope()).
     ///
     /// # Examples
     /// ```
@@ -127,7 +128,7 @@ impl CurrentPool {
     /// Runs a scope as [`scope_fifo`](crate::scope_fifo) does.
     ///
     /// # Panics
-    /// As there.
+    /// As [`scope_fifo`](crate::scope_fifo).
     ///
     /// # Examples
     /// ```

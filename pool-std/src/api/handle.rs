@@ -1,4 +1,4 @@
-//! Jobs with a handle: their results are there for the thread that has it.
+//! Jobs with a handle, which gives access to their results.
 
 use std::{
     fmt,
@@ -38,25 +38,25 @@ pub(crate) use spawned::{Always, Wanted, spawn_handle_on};
 use task::{AnyTask, State, Task};
 use waiter::{Bell, Waiter};
 
-/// A handle to a job that borrows nothing. What it can do, [`ScopedJoinHandle`] says.
+/// A handle to a job that borrows nothing. See [`ScopedJoinHandle`] for its methods.
 pub type JoinHandle<T> = ScopedJoinHandle<'static, T>;
 
 /// A handle to a job: to wait for its result, to await it, or to abort it.
 ///
-/// Made by [`spawn_handle`], [`ThreadPool::spawn_handle`](crate::ThreadPool::spawn_handle) and
-/// [`spawn_handle_in`]. A handle of a scope borrows what the scope's jobs borrow.
+/// Created by [`spawn_handle`], [`ThreadPool::spawn_handle`](crate::ThreadPool::spawn_handle) and
+/// [`spawn_handle_in`]. The handle of a scope's job has the lifetime of the scope's borrows.
 ///
 /// - [`join`](Self::join) waits for the result. [`wait_timeout`](Self::wait_timeout) waits for a
 ///   limited time.
 /// - It is a [`Future`], which any runtime can await. The job wakes the task once, when it is done.
-/// - [`abort`](Self::abort) drops a job that has not begun, and so does the drop of a handle of
+/// - [`abort`](Self::abort) drops a job that has not started, and so does dropping a handle from
 ///   [`abort_on_drop`](JoinHandle::abort_on_drop).
-/// - A handle that is dropped detaches its job, which runs all the same. If the job panics then,
-///   the panic goes where that of a [spawned](crate::spawn()) one goes: to the pool's [panic
-///   handler](crate::ThreadPoolBuilder::panic_handler), or to the scope.
+/// - Dropping a handle detaches its job, which still runs. If the job then panics, the panic goes
+///   to the pool's [panic handler](crate::ThreadPoolBuilder::panic_handler), as for a
+///   [spawned](crate::spawn()) job, or to the scope.
 ///
-/// Closure, result and state are in one place of the memory that threads keep for spawned jobs, or
-/// in one allocation if they take more than a cache line.
+/// The closure, the result and the state share one block of the memory that threads cache for
+/// spawned jobs, or one allocation if they take more than a cache line.
 ///
 /// # Examples
 /// From async code:
@@ -115,19 +115,19 @@ impl<'scope, T: Send + 'scope> ScopedJoinHandle<'scope, T> {
 }
 
 impl<'scope, T> ScopedJoinHandle<'scope, T> {
-    /// Waits until the job has ended, and returns its result.
+    /// Waits until the job has finished, and returns its result.
     ///
-    /// A worker of the job's pool runs jobs of its own meanwhile, and then this one, if no other
-    /// worker has begun it. Then it waits as in a [`scope`](crate::scope()): it runs jobs of other
+    /// A worker of the job's pool first runs its own jobs, and then this job, if no other worker
+    /// has started it. After that it waits as in a [`scope`](crate::scope()): it runs jobs of other
     /// workers, unless it is [isolated](crate::isolate). A worker of another pool runs jobs of that
     /// pool. Any other thread blocks.
     ///
     /// # Errors
-    /// [`JoinError`] if the job panicked, or was [aborted](Self::abort), or belongs to a parent of
-    /// this process that has forked before it had ended.
+    /// Returns a [`JoinError`] if the job panicked, was [aborted](Self::abort), or belongs to a
+    /// parent of this process that forked before the job had finished.
     ///
     /// # Panics
-    /// If the handle has returned its result as a future.
+    /// If the handle has already returned its result as a future.
     ///
     /// # Examples
     /// ```
@@ -148,11 +148,12 @@ impl<'scope, T> ScopedJoinHandle<'scope, T> {
         self.take()
     }
 
-    /// Waits until the job has ended, but no longer than `timeout`. Returns whether it has ended.
+    /// Waits until the job has finished, but no longer than `timeout`. Returns whether it has
+    /// finished.
     ///
-    /// A worker runs other jobs meanwhile, so it may return later, when the last of them has ended.
-    /// When there are none it looks every millisecond, because a worker that sleeps has no limit of
-    /// time.
+    /// A worker runs other jobs meanwhile, so it may return late, when the last of them has
+    /// finished. If there are none, it checks every millisecond, because a worker cannot sleep with
+    /// a timeout.
     ///
     /// # Examples
     /// ```
@@ -189,7 +190,7 @@ impl<'scope, T> ScopedJoinHandle<'scope, T> {
         self.is_finished()
     }
 
-    /// Whether the job has ended, so that [`join`](Self::join) returns at once.
+    /// Whether the job has finished, so that [`join`](Self::join) returns at once.
     ///
     /// # Examples
     /// ```
@@ -206,14 +207,16 @@ impl<'scope, T> ScopedJoinHandle<'scope, T> {
         self.task.is_none() || self.state().is_done()
     }
 
-    /// Drops the job's closure, on this thread, if the job has not begun. Returns whether it did.
-    /// Then [`join`](Self::join) returns an [error](JoinError::is_aborted). A job that has begun
-    /// goes on, and is not told.
+    /// Drops the job's closure, on this thread, if the job has not started. Returns whether it did.
     ///
-    /// The pool counts an aborted job as spawned until a worker meets its empty place.
+    /// [`join`](Self::join) then returns an [error](JoinError::is_aborted). A job that has started
+    /// continues, and is not notified.
+    ///
+    /// The pool counts an aborted job as spawned until a worker takes its empty entry from the
+    /// queue.
     ///
     /// # Panics
-    /// Continues a panic of the closure's drop, or of a waker. The job is aborted all the same.
+    /// Resumes a panic of the closure's drop, or of a waker. The job is still aborted.
     ///
     /// # Examples
     /// ```
@@ -280,7 +283,7 @@ impl<T> Future for ScopedJoinHandle<'_, T> {
     type Output = Result<T, JoinError>;
 
     /// On a worker of the job's pool that runs [no other jobs](crate::isolate) in its waits, this
-    /// runs the job: it may be the only worker that could.
+    /// runs the job, because no other worker may be able to.
     ///
     /// # Panics
     /// If it has returned the result before.

@@ -1,4 +1,4 @@
-//! Calls in which workers that wait leave foreign jobs alone.
+//! Calls in which waiting workers do not run unrelated jobs.
 
 use pool_core::Isolation;
 
@@ -9,29 +9,32 @@ use crate::{
     worker::current_worker_of,
 };
 
-/// Runs a closure in the current pool. A worker that waits in it, for a half of a join or for the
-/// jobs of a scope, runs only jobs that descend from those that it waits for.
+/// Runs a closure in the current pool, and isolates its waits.
+///
+/// A worker that waits in the closure, for a half of a join or for the jobs of a scope, runs only
+/// descendants of the jobs that it waits for.
 ///
 /// Use it around a parallel call if the caller holds something that other jobs of the pool need: a
 /// lock, a borrow of a `RefCell`, a token, or a thread-local variable with the state of a job.
-/// Otherwise the worker may begin such a job below the frame that holds it, and wait for itself.
+/// Otherwise the worker may start such a job on top of the frame that holds it, and wait for
+/// itself.
 ///
-/// The jobs of the closure are isolated too, whichever workers run them: those of its joins, scopes
-/// and broadcasts, and those that it spawns with a handle. What it spawns in a scope that was
-/// opened before is as isolated as that scope. A worker that is between jobs may take any of them,
-/// so the closure uses the whole pool. The price is that a worker which waits in it, and finds
-/// nothing that descends from what it waits for, helps no other call.
+/// The jobs of the closure are isolated, too, whichever workers run them: those of its joins,
+/// scopes and broadcasts, and those that it spawns with a handle. Jobs that it spawns in a scope
+/// opened earlier are as isolated as that scope. A worker that is between jobs may take any of
+/// them, so the closure uses the whole pool. The cost is that a waiting worker that finds no such
+/// descendant does not help other calls.
 ///
-/// A job that is [spawned](crate::spawn()) in the closure, and for which no scope waits, is run by
-/// a worker that is between jobs. A closure that waits for such a job in another way, for example
-/// on a channel, needs a second worker. The page [What a waiting worker
-/// runs](crate::guide::waiting) has programs that end and programs that do not.
+/// A job that is [spawned](crate::spawn()) in the closure, and that no scope waits for, is run by a
+/// worker that is between jobs. A closure that waits for such a job in another way, for example on
+/// a channel, needs a second worker. The page [Which way to wait](crate::guide::waiting) lists
+/// programs that can hang.
 ///
 /// A thread outside every pool is a [guest](crate::ThreadPoolBuilder::guests) of the global pool,
 /// as in [`scope`](crate::scope()).
 ///
 /// In a [breadth-first](crate::ThreadPoolBuilder::breadth_first) pool the call isolates nothing,
-/// because its workers cannot leave older jobs alone.
+/// because its workers cannot skip older jobs.
 ///
 /// # Panics
 /// Continues the panic of the closure.
@@ -67,10 +70,10 @@ where
     with_isolation(Isolation::Subtree, closure)
 }
 
-/// Runs a closure as [`isolate`] does, with a choice of what a worker may run that waits in it.
+/// Runs a closure as [`isolate`] does, with a choice of what a worker may run while it waits.
 ///
 /// With [`Isolation::Nothing`], a worker that calls [`install`](crate::ThreadPool::install) on
-/// another pool runs no job of its own pool until that has ended.
+/// another pool runs no job of its own pool until that call returns.
 ///
 /// # Panics
 /// Continues the panic of the closure.

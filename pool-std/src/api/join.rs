@@ -16,22 +16,22 @@ use crate::{
 
 /// Runs two closures, potentially in parallel, and returns both results.
 ///
-/// A worker puts `b` where other workers may steal it, runs `a`, and then runs `b` too if no other
-/// worker has stolen it: about as cheap as two calls when all workers are busy. On any other
-/// thread, the closures run in the [global pool](crate::ThreadPoolBuilder::build_global): on the
-/// calling thread, if it finds a worker that sleeps and [takes its place](crate::ThreadPool::call),
-/// or else on a worker, for which the calling thread waits.
+/// A worker queues `b` where other workers may steal it, runs `a`, and then also runs `b` if it was
+/// not stolen. When all workers are busy, this is about as cheap as two calls. On any other thread,
+/// the closures run in the [global pool](crate::ThreadPoolBuilder::build_global): on the calling
+/// thread, if it can [take the place](crate::ThreadPool::call) of a sleeping worker, or else on a
+/// worker, for which the calling thread waits.
 ///
 /// While a worker waits for a stolen `b`, it runs other jobs of the pool. So do not hold a lock
 /// across a `join` if another job may take the same lock, unless the call is
-/// [isolated](crate::isolate), as those from outside are in a pool that has
+/// [isolated](crate::isolate), as calls from outside are in a pool that has
 /// [guests](crate::ThreadPoolBuilder::guests).
 ///
-/// In a recursion whose leaves are a few nanoseconds long, closures that own small values (`move`)
-/// are cheaper than those that borrow them: the values stay in registers.
+/// In a recursion whose leaves take a few nanoseconds, closures that own small values (`move`) are
+/// cheaper than closures that borrow them: the values stay in registers.
 ///
 /// # Panics
-/// Continues the panic of `a`, or else that of `b`, when both have ended.
+/// Resumes the panic of `a`, or else that of `b`, when both have finished.
 ///
 /// # Examples
 /// ```
@@ -62,7 +62,7 @@ where
 /// As [`join`].
 ///
 /// # Examples
-/// Splits further only where another worker has taken a half, and works sequentially otherwise:
+/// Splits further only if another worker has taken a half, and works sequentially otherwise:
 /// ```
 /// use pool_std::{FnContext, join_context};
 ///
@@ -170,8 +170,9 @@ impl FnContext {
         }
     }
 
-    /// Whether the closure runs on a different thread from the one that called `join_context`: it
-    /// was stolen, or came from outside the pool. A good moment to split work further.
+    /// Whether the closure runs on a different thread from the one that called `join_context`,
+    /// because it was stolen or came from outside the pool. This is a good time to split work
+    /// further.
     ///
     /// # Examples
     /// ```

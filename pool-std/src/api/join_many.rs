@@ -4,13 +4,13 @@ use crate::api::join::join;
 
 /// Runs any number of closures, potentially in parallel, and returns their results as a tuple.
 ///
-/// Expands to a [`join`](crate::join()) of the first closure and of a `join!` of the others. All
-/// closures but the first are written into another closure: the expressions that create them may
-/// run on another thread, and `?`, `return` and `break` do not lead out of them.
+/// Expands to a [`join`](crate::join()) of the first closure and a `join!` of the others. All
+/// closures except the first are wrapped in another closure: the expressions that create them may
+/// run on another thread, and `?`, `return` and `break` cannot leave them.
 ///
 /// # Panics
-/// Continues the panic of the first closure that has one, in the order in which they are written,
-/// when all that were started have ended.
+/// Resumes the panic of the first closure, in argument order, that panicked, when all started
+/// closures have finished.
 ///
 /// # Examples
 /// ```
@@ -41,13 +41,13 @@ macro_rules! join {
     };
 }
 
-/// Runs closures of one type, potentially in parallel, and returns their results in their order.
+/// Runs closures of one type, potentially in parallel, and returns their results in order.
 ///
 /// Halves the array until one closure is left. Does not allocate.
 ///
 /// # Panics
-/// Continues the panic of the first closure that has one, in their order, when all that were
-/// started have ended.
+/// Resumes the panic of the first closure, in array order, that panicked, when all started closures
+/// have finished.
 ///
 /// # Examples
 /// ```

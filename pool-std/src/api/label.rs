@@ -2,19 +2,19 @@
 
 use crate::tracer;
 
-/// Runs a closure as a part of a job that has a name, which the trace of the pool shows: the
-/// timeline has a slice of this name, inside that of the job.
+/// Runs a closure as a named part of a job: in the pool's trace, the timeline shows a slice with
+/// this name inside the job's slice.
 ///
-/// A job has the name of its closure's type already. Use this for the phases of a long job, for
-/// closures of one type that do different things, and for the second closures of joins, which leave
-/// no event unless they are stolen.
+/// A job is already named after its closure's type. Use this for the phases of a long job, for
+/// closures of the same type that do different things, and for the second closures of joins, which
+/// record no event unless they are stolen.
 ///
-/// The label is a reference to a string literal, `&"like this"`, so that it takes one word of the
-/// trace. Without the feature `trace`, and on a thread that is not a worker, this only calls the
-/// closure. In a pool that keeps a trace it costs two events, of some twenty nanoseconds each.
+/// The label is a reference to a string literal, `&"like this"`, so that it takes one word in the
+/// trace. Without the feature `trace`, or on a thread that is not a worker, this only calls the
+/// closure. In a pool that records a trace, it costs two events of some twenty nanoseconds each.
 ///
 /// # Panics
-/// Continues the panic of the closure.
+/// Resumes the panic of the closure.
 ///
 /// # Examples
 /// ```

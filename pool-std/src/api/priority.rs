@@ -1,4 +1,4 @@
-//! Jobs that are to be run before, or after, all others.
+//! Jobs that run before, or after, all others.
 
 use pool_core::Priority;
 
@@ -8,19 +8,19 @@ use crate::{
     thread_pool::current::with_job_reference,
 };
 
-/// Spawns a job on the current pool that is run before other jobs.
+/// Spawns a job on the current pool that runs before other jobs.
 ///
-/// The next worker that looks for a job runs it, even if jobs wait on the worker's own deque. Use
-/// it for short jobs that other parts of the program wait for, such as answers to a user. Urgent
+/// The next worker that looks for a job runs it, even if the worker's own deque holds jobs. Use it
+/// for short jobs that other parts of the program wait for, such as responses to a user. Urgent
 /// jobs start in the order in which they were spawned.
 ///
-/// No job is interrupted, so an urgent job waits until some worker ends a job, or waits for a
-/// stolen half or a scope. It may be run in such a wait, unless the wait is
+/// No job is interrupted, so an urgent job waits until a worker finishes a job, or waits for a
+/// stolen half of a join or for a scope. It may run during such a wait, unless the wait is
 /// [isolated](crate::isolate()).
 ///
-/// Urgent jobs do not keep others from running: after 64 of them, a worker begins one other job.
+/// Urgent jobs do not starve others: after 64 of them, a worker starts one other job.
 ///
-/// A panic goes to the pool's [handler](crate::ThreadPoolBuilder::panic_handler), as that of
+/// A panic goes to the pool's [handler](crate::ThreadPoolBuilder::panic_handler), as with
 /// [`spawn`](crate::spawn()).
 ///
 /// # Examples
@@ -49,20 +49,20 @@ where
     with_job_reference(|registry| spawn_with_priority_on(registry, Priority::Urgent, job));
 }
 
-/// Spawns a job on the current pool that is run when there is no other one.
+/// Spawns a job on the current pool that runs when there are no other jobs.
 ///
 /// A worker runs it when it finds no other job in the whole pool. Use it for work that should not
-/// delay any other, such as clearing a cache. Background jobs start in the order in which they were
-/// spawned.
+/// delay any other work, such as clearing a cache. Background jobs start in the order in which they
+/// were spawned.
 ///
-/// A worker that has begun a background job ends it before it looks for others. So divide long ones
-/// into jobs that spawn the next part.
+/// A worker that has started a background job finishes it before it looks for others. So divide
+/// long background jobs into jobs that each spawn the next part.
 ///
-/// Other jobs do not keep background jobs from running: after 64 jobs that it begins at top level,
-/// below no other job, a worker takes the next one from another source, and from the background
-/// queue first each fourth time.
+/// Other jobs do not starve background jobs: after every 64 jobs that it starts at top level, with
+/// no other job below on its stack, a worker takes the next one from another source, and every
+/// fourth time from the background queue first.
 ///
-/// A panic goes to the pool's [handler](crate::ThreadPoolBuilder::panic_handler), as that of
+/// A panic goes to the pool's [handler](crate::ThreadPoolBuilder::panic_handler), as with
 /// [`spawn`](crate::spawn()).
 ///
 /// # Examples

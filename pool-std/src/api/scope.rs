@@ -28,7 +28,7 @@ pub(crate) use outside::OutsideScopes;
 /// Makes a scope invariant in `'scope`, like the jobs that it may hold.
 type Marker<'scope> = PhantomData<Box<dyn FnOnce(&Scope<'scope>) + Send + Sync + 'scope>>;
 
-/// Spawns jobs that may borrow what outlives the scope. Created by [`scope()`].
+/// Spawns jobs that may borrow data that outlives the scope. Created by [`scope()`].
 ///
 /// # Examples
 /// ```
@@ -55,18 +55,18 @@ struct ScopeBase<'scope> {
     marker: Marker<'scope>,
 }
 
-/// Runs `body` on the current pool, and returns when all jobs that were spawned in it have ended.
+/// Runs `body` on the current pool, and returns when all jobs spawned in it have finished.
 ///
 /// Jobs may borrow everything that outlives the call, and may spawn more jobs. The jobs that one
-/// worker spawns start newest first, unless other workers steal them, but for [each
-/// 128th](crate::spawn()). On a thread that is not a worker, the body too runs in the global pool:
-/// on this thread in the place of a worker that sleeps, or else on a worker.
+/// worker spawns start newest first, unless other workers steal them, except for [each
+/// 128th](crate::spawn()). On a thread that is not a worker, the body also runs in the global pool:
+/// on this thread in place of a sleeping worker, or else on a worker.
 ///
-/// Each job is one allocation at most; threads keep memory of small jobs for the next ones. The
-/// stack does not grow with the number of jobs.
+/// Each job takes at most one allocation; threads reuse the memory of small jobs. The stack does
+/// not grow with the number of jobs.
 ///
 /// # Panics
-/// Continues the first panic of the body or a job, when all have ended.
+/// Resumes the first panic of the body or a job, when all have finished.
 ///
 /// # Examples
 /// ```
@@ -79,7 +79,7 @@ struct ScopeBase<'scope> {
 /// assert_eq!(numbers, [10, 20, 30]);
 /// ```
 ///
-/// What ends with the body cannot be borrowed:
+/// Jobs cannot borrow data that is dropped at the end of the body:
 /// ```compile_fail,E0373
 /// pool_std::scope(|scope| {
 ///     let short = 1;
@@ -216,7 +216,7 @@ impl<'scope> Scope<'scope> {
         &self.base.registry
     }
 
-    /// Spawns a job, which is given the scope so that it may spawn more.
+    /// Spawns a job. The job receives the scope, so that it may spawn more.
     ///
     /// # Examples
     /// ```
@@ -263,13 +263,13 @@ impl<'scope> Scope<'scope> {
 
     /// Spawns jobs as [`spawn`](Self::spawn) does.
     ///
-    /// The jobs that the iterator yields are queued in batches: up to 64 jobs take one fence and
-    /// one decision which workers to wake, whereas calls of `spawn` take one of each per job. As
-    /// many sleeping workers are woken as there are jobs. A job may have to wait until the iterator
-    /// has yielded 64 jobs or has ended. So the iterator must not wait for a job.
+    /// The jobs that the iterator yields are queued in batches: up to 64 jobs need one fence and
+    /// one decision about which workers to wake, whereas `spawn` needs one of each per job. As many
+    /// sleeping workers are woken as there are jobs. A job may have to wait until the iterator has
+    /// yielded 64 jobs or has ended. So the iterator must not wait for a job.
     ///
     /// # Panics
-    /// Continues a panic of the iterator, after the jobs that it has yielded are spawned.
+    /// Resumes a panic of the iterator, after spawning the jobs that it has yielded.
     ///
     /// # Examples
     /// ```

@@ -18,9 +18,9 @@ use crate::{
 /// Spawns a job on the current pool, without waiting for it.
 ///
 /// A worker queues the job on its own deque, and runs the newest job of the deque first;
-/// [`spawn_fifo`] keeps the order. A pool that is dropped runs what was spawned before it ends.
-/// Each 128th job that the worker takes from its deque is the oldest one. So jobs that each spawn
-/// the next one without end leave none waiting for good.
+/// [`spawn_fifo`] keeps the order. A dropped pool runs all spawned jobs before it ends. Each 128th
+/// job that the worker takes from its deque is the oldest one. So an endless chain of jobs that
+/// each spawn the next one does not starve others.
 ///
 /// A panic goes to the pool's [handler](crate::ThreadPoolBuilder::panic_handler); without a handler
 /// it aborts the process.
@@ -40,15 +40,15 @@ where
 
 /// Spawns jobs on the current pool as [`spawn`] does, without waiting for them.
 ///
-/// The jobs that the iterator yields are queued in batches: up to 64 jobs take one fence and one
-/// decision which workers to wake, whereas calls of `spawn` take one of each per job. As many
+/// The jobs that the iterator yields are queued in batches: up to 64 jobs need one fence and one
+/// decision about which workers to wake, whereas `spawn` needs one of each per job. As many
 /// sleeping workers are woken as there are jobs. A worker that spawns runs the newest job first.
 ///
 /// A job may have to wait until the iterator has yielded 64 jobs or has ended. So the iterator must
 /// not wait for a job.
 ///
 /// # Panics
-/// Continues a panic of the iterator, after the jobs that it has yielded are spawned.
+/// Resumes a panic of the iterator, after spawning the jobs that it has yielded.
 ///
 /// # Examples
 /// ```
@@ -67,8 +67,9 @@ where
     PoolGuard::current().while_held(|registry| spawn_many_on(registry, jobs));
 }
 
-/// Spawns a job as [`spawn`] does, but the jobs that one worker spawns this way start in that
-/// order. Those that it spawns in [isolation](crate::isolate) have an order of their own.
+/// Spawns a job as [`spawn`] does, but the jobs that one worker spawns this way start in the order
+/// in which they were spawned. Jobs that it spawns in [isolation](crate::isolate) are ordered
+/// separately.
 ///
 /// # Examples
 /// ```

@@ -22,17 +22,18 @@ pub enum Yield {
     Idle,
 }
 
-/// Runs one job of the current pool, on this worker's deque or stolen from another worker, or from
+/// Runs one job of the current pool: from this worker's deque, stolen from another worker, or from
 /// the pool's queues.
 ///
 /// Returns None if this thread is not a worker.
 ///
-/// In a call from outside and in [`isolate`](crate::isolate), too, the job may be any one of the
-/// pool: a thread that yields asks for it, other than one that waits. So it must not hold a lock
-/// that such a job may need. The waits of a job that is run so are isolated, whatever it is.
+/// The job may be any job of the pool, even in a call from outside and in
+/// [`isolate`](crate::isolate), because a thread that yields asks for a job, unlike a thread that
+/// waits. So the thread must not hold a lock that such a job may need. In such calls, the waits of
+/// the job are isolated, whatever the job does.
 ///
 /// # Examples
-/// A worker that polls helps its pool meanwhile:
+/// A worker that polls can help its pool meanwhile:
 /// ```
 /// use std::sync::atomic::{AtomicBool, Ordering};
 ///
@@ -53,9 +54,10 @@ pub fn yield_now() -> Option<Yield> {
     yield_with(WorkerThread::yield_now)
 }
 
-/// Runs one job of this worker's own deque, or one that this worker alone may run.
+/// Runs one job from this worker's own deque, or one that only this worker may run.
 ///
-/// Returns None if this thread is not a worker. What [`yield_now`] says of locks holds here, too.
+/// Returns None if this thread is not a worker. The note on locks at [`yield_now`] applies here,
+/// too.
 ///
 /// # Examples
 /// ```

@@ -8,14 +8,14 @@ use std::{
 
 use super::{JoinError, JoinHandle};
 
-/// A handle whose drop [aborts](JoinHandle::abort) its job, unless the job has begun. Made by
-/// [`JoinHandle::abort_on_drop`].
+/// A handle that [aborts](JoinHandle::abort) its job when it is dropped, unless the job has
+/// started. Created by [`JoinHandle::abort_on_drop`].
 ///
-/// For async tasks that may be dropped while they await a job, as in a `select!` or when a client
-/// leaves: a [`JoinHandle`] would detach the job, which would run although nothing wants its
-/// result.
+/// Use it in async tasks that may be dropped while they await a job, as in a `select!` or when a
+/// client disconnects: a [`JoinHandle`] would detach the job, which would then run although its
+/// result is no longer needed.
 ///
-/// A job that has begun goes on. Give a long one a [`CancelToken`](crate::CancelToken) to look at.
+/// A job that has started continues. Let a long job check a [`CancelToken`](crate::CancelToken).
 ///
 /// # Examples
 /// ```
@@ -34,7 +34,7 @@ pub struct AbortOnDropHandle<T> {
 }
 
 impl<T> JoinHandle<T> {
-    /// Makes the drop of this handle abort the job, unless the job has begun.
+    /// Turns this into a handle that aborts the job when it is dropped, unless the job has started.
     ///
     /// # Examples
     /// ```
@@ -51,7 +51,7 @@ impl<T> JoinHandle<T> {
 }
 
 impl<T> AbortOnDropHandle<T> {
-    /// Whether the job has ended, so that an `await` returns at once.
+    /// Whether the job has finished, so that an `await` returns at once.
     ///
     /// # Examples
     /// ```
@@ -65,7 +65,7 @@ impl<T> AbortOnDropHandle<T> {
         self.handle().is_finished()
     }
 
-    /// Returns the handle as it was before. Its drop detaches the job.
+    /// Turns this back into a handle that detaches the job when it is dropped.
     ///
     /// # Examples
     /// ```
@@ -92,7 +92,7 @@ impl<T> Future for AbortOnDropHandle<T> {
 }
 
 /// # Panics
-/// As [`JoinHandle::abort`]: continues a panic of the closure's drop.
+/// As [`JoinHandle::abort`]: resumes a panic of the closure's drop.
 impl<T> Drop for AbortOnDropHandle<T> {
     fn drop(&mut self) {
         if let Some(handle) = &self.handle {

@@ -7,8 +7,8 @@ use std::{
     panic::{AssertUnwindSafe, resume_unwind},
 };
 
-/// Why a job has no result: it panicked, or it was aborted before it began, or, if it is a future,
-/// before it had ended.
+/// Why a job has no result: it panicked, or it was aborted before it started or, for a future,
+/// before it completed.
 ///
 /// # Examples
 /// ```
@@ -61,8 +61,8 @@ impl JoinError {
         matches!(self.0, Reason::Aborted)
     }
 
-    /// Whether the job was spawned by a parent of this process, which has forked, and had not ended
-    /// then.
+    /// Whether the job was spawned by a parent of this process and had not finished when the parent
+    /// forked.
     ///
     /// # Examples
     /// ```
@@ -77,10 +77,10 @@ impl JoinError {
         matches!(self.0, Reason::Forked)
     }
 
-    /// Returns what the job panicked with.
+    /// Returns the payload of the job's panic.
     ///
     /// # Errors
-    /// The error, if the job did not panic.
+    /// Returns this error if the job did not panic.
     ///
     /// # Examples
     /// ```
@@ -97,10 +97,10 @@ impl JoinError {
         }
     }
 
-    /// Continues the job's panic on this thread.
+    /// Resumes the job's panic on this thread.
     ///
     /// # Panics
-    /// Always. If the job was aborted, with this error as a message.
+    /// Always. If the job was aborted, the message is this error.
     ///
     /// # Examples
     /// ```should_panic

@@ -22,10 +22,11 @@ use crate::{
 /// Spawns a job of a scope as [`Scope::spawn`] does, and returns a handle to its result. The scope
 /// waits for the job, whether the handle is joined or not.
 ///
-/// A panic of the job is an error of [`join`](ScopedJoinHandle::join), and none of the scope. If
-/// the handle was dropped before, it is one of the scope.
+/// If the job panics, [`join`](ScopedJoinHandle::join) returns an error, and the scope does not
+/// panic. If the handle was dropped before, the panic goes to the scope.
 ///
-/// A function, because a drop-in for another pool shows the methods of [`Scope`] to its users.
+/// This is a function and not a method, because a drop-in for another pool exposes the methods of
+/// [`Scope`] to its users.
 ///
 /// # Examples
 /// ```
