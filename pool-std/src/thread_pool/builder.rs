@@ -64,10 +64,10 @@ pub(crate) const MAX_THREADS: usize = if cfg!(target_has_atomic = "64") {
     u8::MAX as usize
 };
 
-/// Sets up and builds a [`ThreadPool`](crate::ThreadPool) or the global pool.
+/// Configures and builds a [`ThreadPool`](crate::ThreadPool) or the global pool.
 ///
-/// Environment variables set what the program does not. The page "Environment variables" of the
-/// book, `docs/src/environment.md`, has all of them in one table.
+/// Environment variables configure what the program does not set. The page "Environment variables"
+/// of the book, `docs/src/environment.md`, lists all of them in one table.
 ///
 /// # Examples
 /// ```

@@ -16,13 +16,13 @@ use crate::{
 };
 
 impl ThreadPool {
-    /// Runs a closure on one of the workers and waits for it. `join`, `scope` and the other free
-    /// functions use this pool inside the closure.
+    /// Runs a closure on one of the workers, and waits for it. Inside the closure, `join`, `scope`
+    /// and the other free functions use this pool.
     ///
     /// A worker of another pool runs jobs of that pool while it waits.
     ///
     /// # Panics
-    /// Continues the closure's panic.
+    /// Resumes the closure's panic.
     ///
     /// # Examples
     /// ```
@@ -42,49 +42,49 @@ impl ThreadPool {
         self.in_worker(|_, _| closure())
     }
 
-    /// Runs a closure on the calling thread, as a worker of this pool. `join`, `scope` and the
-    /// other free functions use this pool inside the closure, and other workers steal from it
-    /// at once.
+    /// Runs a closure on the calling thread, as a worker of this pool. Inside the closure, `join`,
+    /// `scope` and the other free functions use this pool, and other workers steal from it at once.
     ///
-    /// Unlike [`install`](Self::install) this neither passes the closure to another thread nor
-    /// wakes one: the caller takes the place of a worker that sleeps between jobs, and that
-    /// worker's thread sleeps on. So the number of threads that run jobs never exceeds the number
-    /// of workers. The closure is installed instead if all workers are awake, if the caller is a
-    /// worker of another pool, or if the pool [has no guests](crate::ThreadPoolBuilder::guests). On
-    /// a worker of this pool the closure runs at once.
+    /// Unlike [`install`](Self::install), this neither passes the closure to another thread nor
+    /// wakes one: the caller takes the place of a worker that sleeps between jobs, while that
+    /// worker's thread keeps sleeping. So the number of threads that run jobs never exceeds the
+    /// number of workers. The closure is installed instead if all workers are awake, if the caller
+    /// is a worker of another pool, or if the pool [has no
+    /// guests](crate::ThreadPoolBuilder::guests). On a worker of this pool, the closure runs at
+    /// once.
     ///
-    /// # What the closure finds
+    /// # How the closure runs
     ///
-    /// - It is on its caller's thread, with that thread's stack and thread-locals, or else on a
+    /// - It runs on its caller's thread, with that thread's stack and thread-locals, or else on a
     ///   thread of the pool. Do not rely on either.
-    /// - It is a worker: [`current_thread_index`](crate::current_thread_index) is the number of the
-    ///   worker whose place it has. A start handler was called for that worker, but on that
-    ///   worker's own thread.
-    /// - In its joins and scopes it runs only jobs that descend from those that it waits for, as in
+    /// - It runs as a worker: [`current_thread_index`](crate::current_thread_index) is the number
+    ///   of the worker whose place the caller has taken. The start handler was called for that
+    ///   worker, but on the worker's own thread.
+    /// - In its joins and scopes, it runs only descendants of the jobs that it waits for, as in
     ///   [`isolate`](crate::isolate). So the caller may hold a lock that other jobs of the pool
-    ///   take, as long as not every worker is blocked on that lock when the call begins: the call
-    ///   needs the place of one of them.
-    /// - While it runs, what only this worker may run waits: its job of a broadcast, unless the
-    ///   closure waits for other jobs and runs it, and the worker's [request to
-    ///   park](Self::set_active_workers). A closure that blocks for a long time delays them. It
-    ///   should call [`block_in_place`](crate::block_in_place()), or be [installed](Self::install)
-    ///   by a thread that can wait.
-    /// - The [metrics](Self::metrics) count for that worker what the closure does. After a call
-    ///   that is shorter than 10 microseconds, the time of the next 63 counts as asleep until they
-    ///   search, because a look at the clock costs as much as a short call.
+    ///   take, unless every worker is blocked on that lock when the call begins: the call needs the
+    ///   place of one of them.
+    /// - While it runs, anything that only this worker may run is delayed: its broadcast jobs,
+    ///   unless the closure waits for other jobs and runs them meanwhile, and a [request to
+    ///   park](Self::set_active_workers) the worker. A closure that blocks for a long time should
+    ///   call [`block_in_place`](crate::block_in_place()), or be [installed](Self::install) by a
+    ///   thread that can wait.
+    /// - The [metrics](Self::metrics) attribute what the closure does to that worker. After a call
+    ///   that is shorter than 10 microseconds, the time of the next 63 calls counts as asleep until
+    ///   they search, because reading the clock costs as much as a short call.
     ///
-    /// Jobs that the closure has spawned are left to the pool when it ends. A process that calls
-    /// [`exit`](std::process::exit) in the closure ends, as it does in a job. The child of a
-    /// process that forks in the closure is no guest: there, the free functions use the global pool
-    /// of the child.
+    /// Jobs that the closure has spawned are left to the pool when it returns. Calling
+    /// [`exit`](std::process::exit) in the closure ends the process, as in a job. If the process
+    /// forks in the closure, the child is not a guest: there, the free functions use the child's
+    /// global pool.
     ///
     /// # Panics
-    /// Continues the closure's panic, when the worker has its place back.
+    /// Resumes the closure's panic, when the worker has its place back.
     ///
     /// # Complexity
-    /// Without a thread that must be woken: three looks at each worker, and no system call. About a
-    /// hundred nanoseconds, and up to some microseconds if other workers have begun to run jobs
-    /// since the last call.
+    /// If no thread must be woken, a call checks each worker three times, and makes no system call.
+    /// It takes about a hundred nanoseconds, and up to some microseconds if other workers have
+    /// started to run jobs since the last call.
     ///
     /// # Examples
     /// ```
@@ -97,7 +97,7 @@ impl ThreadPool {
     /// # Ok::<(), pool_std::BuildError>(())
     /// ```
     ///
-    /// Source: Chili and Cilk run a caller's thread as a worker too.
+    /// Source: Chili and Cilk also run a caller's thread as a worker.
     #[doc(alias = "install")]
     #[doc(alias = "guest")]
     pub fn call<F, R>(&self, closure: F) -> R

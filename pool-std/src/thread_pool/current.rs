@@ -280,7 +280,7 @@ pub(crate) fn with_outside_pool<R>(look: impl FnOnce(&Arc<Registry>) -> R) -> R 
 }
 
 /// Returns the number of workers in the current pool: the one that this thread is a worker of, or
-/// the global one. [Parked](crate::ThreadPool::set_active_workers) workers count, so each worker's
+/// the global pool. [Parked](crate::ThreadPool::set_active_workers) workers count, so each worker's
 /// number is below it.
 ///
 /// # Examples
@@ -307,8 +307,8 @@ pub fn current_thread_index() -> Option<usize> {
     unsafe { WorkerThread::current() }.map(|worker| worker.index().get())
 }
 
-/// Whether this thread's deque holds jobs that no worker has started. None if this thread is not a
-/// worker.
+/// Whether this thread's deque holds jobs that no worker has started. Returns None if this thread
+/// is not a worker.
 ///
 /// # Examples
 /// ```

@@ -17,21 +17,22 @@ use crate::{
 };
 
 impl ThreadPool {
-    /// Finishes what was spawned, and waits until the workers' threads have ended.
+    /// Finishes all spawned jobs, and waits until the workers' threads have exited.
     ///
-    /// Takes the pool, so that nothing uses it afterwards. One that is shared, in an `Arc`, is
-    /// ended by [`shutdown_timeout`](Self::shutdown_timeout) with [`Duration::MAX`].
+    /// Takes the pool by value, so that nothing uses it afterwards. To end a pool that is shared in
+    /// an `Arc`, call [`shutdown_timeout`](Self::shutdown_timeout) with [`Duration::MAX`].
     ///
     /// A thread that is a worker by
     /// [`use_current_thread`](crate::ThreadPoolBuilder::use_current_thread) runs jobs meanwhile,
     /// and so does a worker of another pool.
     ///
     /// # Errors
-    /// [`ShutdownError::FromWorker`] on one of the pool's own threads, also in the closure of
-    /// [`block_in_place`](crate::block_in_place()), and on an adopted thread within a job or a
-    /// scope of the pool, because the thread would wait for itself. The pool still ends when
-    /// its work is done. [`ShutdownError::Forked`] in a child of the process that has built the
-    /// pool: none of the pool's threads is there.
+    /// - [`ShutdownError::FromWorker`] on one of the pool's own threads, including in the closure
+    ///   of [`block_in_place`](crate::block_in_place()), and on an adopted thread within a job or a
+    ///   scope of the pool, because the thread would wait for itself. The pool still ends when its
+    ///   work is done.
+    /// - [`ShutdownError::Forked`] in a child of the process that built the pool: the child has
+    ///   none of the pool's threads.
     ///
     /// # Examples
     /// ```
@@ -60,25 +61,25 @@ impl ThreadPool {
     }
 
     /// Ends the pool as [`shutdown`](Self::shutdown) does, and waits no longer than `timeout`.
-    /// Whatever it returns, no job is lost: the pool finishes what was spawned, and ends then.
+    /// Whatever it returns, no job is lost: the pool finishes all spawned jobs before it ends.
     ///
-    /// The pool can be shared. Several threads may call this, at the same time or one after the
-    /// other, and each is told whether the pool has ended in its time. A call with a timeout of
-    /// zero begins the end and does not wait.
+    /// The pool can be shared. Several threads may call this, concurrently or one after the other,
+    /// and each learns whether the pool has ended within its timeout. A call with a timeout of zero
+    /// starts the shutdown and does not wait.
     ///
-    /// Until the pool has ended, it still takes jobs from every thread, which delay the end. From
-    /// then on, its methods that run or spawn anything panic, because no worker is left that would
-    /// do it. On a thread that the pool has adopted, [`install`](Self::install),
-    /// [`call`](Self::call) and [`join`](Self::join) run their closures there, and
-    /// [`scope`](Self::scope) runs in the global pool.
+    /// Until the pool has ended, it still accepts jobs from every thread, which delay the end.
+    /// After that, methods that run or spawn anything panic, because no worker is left. On a thread
+    /// that the pool has adopted, [`install`](Self::install), [`call`](Self::call) and
+    /// [`join`](Self::join) run their closures there, and [`scope`](Self::scope) runs in the global
+    /// pool.
     ///
     /// A worker of another pool, or a thread that is a worker by
     /// [`use_current_thread`](crate::ThreadPoolBuilder::use_current_thread), runs jobs meanwhile.
-    /// So it may return later, when the job that it is in has ended.
+    /// So the call may return late, when the current job has finished.
     ///
-    /// The last thing that a thread of the pool runs is the destructors of its thread-locals. If
-    /// one of them blocks, the pool has not ended. On Linux with glibc or musl, and on Windows,
-    /// this returns in time nevertheless; elsewhere it waits for them.
+    /// Last, each thread of the pool runs the destructors of its thread-locals. If one of them
+    /// blocks, the pool has not ended. On Linux with glibc or musl, and on Windows, this method
+    /// still returns in time; elsewhere it waits for them.
     ///
     /// # Errors
     /// - [`ShutdownError::TimedOut`] if the pool has not ended in time.
@@ -130,21 +131,22 @@ impl ThreadPool {
     }
 
     /// Ends the pool as [`shutdown_timeout`](Self::shutdown_timeout) does, and discards the spawned
-    /// jobs that have not begun. Returns how many were discarded.
+    /// jobs that have not started. Returns how many were discarded.
     ///
-    /// A discarded job is dropped by the worker that takes it from its queue, or joins its
-    /// [handle](crate::spawn_handle), instead of being run. The handle says that the job was
-    /// aborted. Jobs that are spawned during the end are discarded, too. What goes on:
-    /// - jobs that have begun, and the jobs of their joins and scopes: a caller waits for them. Let
-    ///   long ones look at a [`CancelToken`](crate::CancelToken);
+    /// A discarded job is dropped instead of run, by the worker that takes it from its queue or
+    /// joins its [handle](crate::spawn_handle). The handle reports that the job was aborted. Jobs
+    /// that are spawned during the shutdown are discarded, too. These continue:
+    /// - jobs that have started, and the jobs of their joins and scopes, because a caller waits for
+    ///   them. Let long jobs check a [`CancelToken`](crate::CancelToken);
     /// - calls from outside, such as [`install`](Self::install), for the same reason;
-    /// - a future that waits. It is dropped when it is woken.
+    /// - futures that wait. They are dropped when they are woken.
     ///
-    /// So a job that has begun must not wait for one that may be discarded, but by its handle.
+    /// So a job that has started must not wait for a job that may be discarded, except by its
+    /// handle.
     ///
     /// # Errors
-    /// As [`shutdown_timeout`](Self::shutdown_timeout). Unless the process is a child, the pool
-    /// then discards its jobs and ends all the same. A later call returns how many were discarded.
+    /// As [`shutdown_timeout`](Self::shutdown_timeout). Even then, the pool discards its jobs and
+    /// ends, unless the process is a child. A later call returns how many were discarded.
     ///
     /// # Examples
     /// ```
@@ -176,46 +178,47 @@ impl ThreadPool {
     }
 
     /// Waits until the pool has nothing to do: no job is queued or running, and no call from
-    /// outside is under way. The pool can be used on.
+    /// outside is in progress. The pool can still be used afterwards.
     ///
-    /// There is a moment of the call at which that is so. It includes the jobs that other jobs
-    /// spawn, however many generations there are. What other threads spawn during the call may
-    /// delay its return, and may be there again when it returns.
+    /// The pool is idle at some moment during the call. This includes the jobs that other jobs
+    /// spawn, through any number of generations. Jobs that other threads spawn during the call may
+    /// delay its return, and may be present when it returns.
     ///
     /// These count:
-    /// - jobs that were spawned, by [`spawn`](Self::spawn) or any other way, and futures that were
-    ///   spawned and have not ended;
-    /// - calls of [`install`](Self::install), [`call`](Self::call), [`join`](Self::join),
+    /// - jobs that were spawned, by [`spawn`](Self::spawn) or in any other way, and spawned futures
+    ///   that have not completed;
+    /// - calls to [`install`](Self::install), [`call`](Self::call), [`join`](Self::join),
     ///   [`scope`](Self::scope) and [`broadcast`](Self::broadcast);
     /// - an [`in_place_scope`](Self::in_place_scope) and its jobs;
-    /// - a job in [`block_in_place`](crate::block_in_place()), and one that is [marked as
+    /// - a job in [`block_in_place`](crate::block_in_place()), and a job that is [marked as
     ///   blocked](crate::mark_blocked);
     /// - a job that waits for an operation on a file.
     ///
     /// These do not:
-    /// - threads of a panic handler, and other threads that a job has started;
+    /// - threads that a panic handler or a job has started;
     /// - what a thread that is a worker by
-    ///   [`use_current_thread`](crate::ThreadPoolBuilder::use_current_thread) runs by itself, in no
-    ///   job;
+    ///   [`use_current_thread`](crate::ThreadPoolBuilder::use_current_thread) runs by itself,
+    ///   outside of any job;
     /// - start and exit handlers;
     /// - [deferred](crate::progress::Progress::defer) closures;
-    /// - an operation for which no job waits;
+    /// - an operation that no job waits for;
     /// - the free functions [`join`](crate::join()), [`isolate`](crate::isolate) and the like,
     ///   called by a thread outside, while that thread is the worker.
     ///
-    /// Many threads may call this at the same time. A thread that is a worker by
+    /// Any number of threads may call this at the same time. A thread that is a worker by
     /// `use_current_thread`, or of another pool, runs jobs meanwhile.
     ///
-    /// Nothing is paid for this by a [`join`](crate::join()). A spawned job has a reference to its
-    /// pool anyway, and the end of the last one is noticed only while threads wait.
+    /// This adds no cost to a [`join`](crate::join()). A spawned job has a reference to its pool
+    /// anyway, and the end of the last job is tracked only while threads wait.
     ///
     /// # Errors
-    /// [`WaitIdleError::FromWorker`] on one of the pool's own threads, also in a closure of
-    /// [`call`](Self::call) or [`block_in_place`](crate::block_in_place()), on an adopted thread
-    /// within a job or a scope of the pool, and in the body of an
-    /// [`in_place_scope`](Self::in_place_scope) of the pool, or in a job that runs while this
-    /// thread waits for one: the thread would wait for itself. [`WaitIdleError::Forked`] in a child
-    /// of the process that has built the pool: none of the pool's threads is there.
+    /// - [`WaitIdleError::FromWorker`] on one of the pool's own threads, including in a closure of
+    ///   [`call`](Self::call) or [`block_in_place`](crate::block_in_place()), on an adopted thread
+    ///   within a job or a scope of the pool, and in the body of an
+    ///   [`in_place_scope`](Self::in_place_scope) of the pool, or in a job that runs while this
+    ///   thread waits for one: the thread would wait for itself.
+    /// - [`WaitIdleError::Forked`] in a child of the process that built the pool: the child has
+    ///   none of the pool's threads.
     ///
     /// # Examples
     /// ```

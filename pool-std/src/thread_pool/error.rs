@@ -5,7 +5,7 @@ use std::{error::Error, ffi::OsString, fmt, io};
 /// What an error says in a child of the process that has built the pool.
 const FORKED: &str = "the pool belongs to the parent of this process";
 
-/// The error of a pool that could not be built. The threads that were started for it end.
+/// The error of a pool that could not be built. Threads that were started for it exit.
 ///
 /// # Examples
 /// ```
@@ -20,29 +20,29 @@ const FORKED: &str = "the pool belongs to the parent of this process";
 pub enum BuildError {
     /// More threads than the pool can count.
     TooManyThreads {
-        /// How many were asked for.
+        /// The requested number.
         requested: usize,
-        /// How many there can be.
+        /// The maximum.
         maximum: usize,
     },
     /// More [events](crate::ThreadPoolBuilder::trace) per worker than a trace can have.
     #[cfg(feature = "trace")]
     TooManyEvents {
-        /// How many were asked for.
+        /// The requested number.
         requested: usize,
-        /// How many there can be.
+        /// The maximum.
         maximum: usize,
     },
     /// No active worker, or more than the pool has.
     ActiveWorkers(ActiveWorkersError),
     /// A stack too small to run a worker on.
     StackTooSmall {
-        /// The size that was asked for, in bytes.
+        /// The requested size, in bytes.
         requested: usize,
         /// The smallest possible size, in bytes.
         minimum: usize,
     },
-    /// A name that no thread can have, because there is a NUL in it.
+    /// A thread name that is invalid because it contains a NUL.
     ThreadName {
         /// The number of the worker, or of the spare, whose name it is.
         index: usize,
@@ -57,25 +57,25 @@ pub enum BuildError {
         /// The reason.
         source: io::Error,
     },
-    /// An environment variable has a value that means nothing. The page "Environment variables" of
-    /// the book, `docs/src/environment.md`, has all variables and their values in one table.
+    /// An environment variable has an invalid value. The page "Environment variables" of the book,
+    /// `docs/src/environment.md`, lists all variables and their values in one table.
     EnvironmentVariable {
         /// The name of the variable.
         variable: &'static str,
         /// Its value.
         value: OsString,
-        /// The values that it may have.
+        /// The valid values.
         choices: Vec<&'static str>,
     },
-    /// The pool's [driver](crate::ThreadPoolBuilder::driver) could not be made or started. That of
-    /// `pool-io` says so if the system has no `io_uring`, a filter forbids it, or the process has
-    /// too many open files or threads.
+    /// The pool's [driver](crate::ThreadPoolBuilder::driver) could not be created or started. The
+    /// driver of `pool-io` returns this if the system has no `io_uring`, a filter forbids it, or
+    /// the process has too many open files or threads.
     Driver {
         /// The reason.
         source: io::Error,
     },
-    /// A [seeded](crate::ThreadPoolBuilder::seeded) pool cannot have a driver, which gives its
-    /// workers parkers of its own.
+    /// A [seeded](crate::ThreadPoolBuilder::seeded) pool cannot have a driver, because a driver
+    /// gives the workers its own parkers.
     SeededDriver,
     /// The global pool exists already.
     GlobalPoolAlreadyInitialized,
@@ -156,8 +156,7 @@ impl Error for BuildError {
     }
 }
 
-/// The error of a number of [active workers](crate::ThreadPool::set_active_workers) that cannot be
-/// set.
+/// The error of [`set_active_workers`](crate::ThreadPool::set_active_workers).
 ///
 /// # Examples
 /// ```
@@ -171,16 +170,16 @@ impl Error for BuildError {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ActiveWorkersError {
-    /// None, or more than the pool has.
+    /// The number is 0, or more than the pool has.
     OutOfRange {
-        /// How many were asked for.
+        /// The requested number.
         requested: usize,
         /// The number of workers.
         maximum: usize,
     },
-    /// A deadlock handler, or an acquire or release handler, of some pool called.
+    /// The caller is a deadlock handler, or an acquire or release handler, of a pool.
     InHandler,
-    /// The pool belongs to a parent of this process, which has forked. None of its threads is here.
+    /// The pool belongs to a parent of this process, which has forked. This process has none of its threads.
     Forked,
 }
 
@@ -199,7 +198,7 @@ impl fmt::Display for ActiveWorkersError {
 
 impl Error for ActiveWorkersError {}
 
-/// The error of a pool for whose end the caller cannot wait, or has waited in vain.
+/// The error of waiting for the end of a pool: the caller cannot wait, or has timed out.
 ///
 /// # Examples
 /// ```
@@ -222,9 +221,9 @@ pub enum ShutdownError {
     /// a [driver](crate::driver) has started, or is in the body of a scope of the pool. The pool
     /// still ends when its work is done.
     FromWorker,
-    /// The time is over. The pool still ends when its work is done.
+    /// The timeout has elapsed. The pool still ends when its work is done.
     TimedOut,
-    /// The pool belongs to a parent of this process, which has forked. None of its threads is here.
+    /// The pool belongs to a parent of this process, which has forked. This process has none of its threads.
     Forked,
 }
 
@@ -240,7 +239,7 @@ impl fmt::Display for ShutdownError {
 
 impl Error for ShutdownError {}
 
-/// The error of a pool until whose idleness the caller cannot wait.
+/// The error of [`wait_idle`](crate::ThreadPool::wait_idle): the caller cannot wait.
 ///
 /// # Examples
 /// ```
@@ -258,7 +257,7 @@ pub enum WaitIdleError {
     /// The caller would wait for itself: it is one of the pool's own workers, or a thread that
     /// a [driver](crate::driver) has started, or is in the body of a scope of the pool.
     FromWorker,
-    /// The pool belongs to a parent of this process, which has forked. None of its threads is here.
+    /// The pool belongs to a parent of this process, which has forked. This process has none of its threads.
     Forked,
 }
 

@@ -1,4 +1,4 @@
-//! The global pool of a process: how it is built, taken out, and forbidden.
+//! The global pool of a process: how it is built, taken, and forbidden.
 
 use std::{
     cell::Cell,
@@ -98,17 +98,17 @@ fn with_building<R>(closure: impl FnOnce(&'static Here<Global>) -> R) -> R {
 /// Whether there must be no global pool. Written under the lock of the one that is not there.
 static IS_FORBIDDEN: AtomicBool = AtomicBool::new(false);
 
-/// Forbids the global pool in this process and its children: for a program, or a library, in which
-/// no thread must be started behind its back.
+/// Forbids the global pool in this process and its children. This is for a program or a library in
+/// which no threads may be started implicitly.
 ///
 /// From now on, a function that would use the global pool panics instead, and
 /// [`build_global`](ThreadPoolBuilder::build_global) returns
-/// [`GlobalPoolForbidden`](BuildError::GlobalPoolForbidden). Pools of one's own work as before, and
-/// so do the free functions on their workers.
+/// [`GlobalPoolForbidden`](BuildError::GlobalPoolForbidden). Other pools work as before, and so do
+/// the free functions on their workers.
 ///
 /// # Errors
 /// [`GlobalPoolAlreadyInitialized`](BuildError::GlobalPoolAlreadyInitialized) if there is a global
-/// pool. [`take_global_pool`] takes it out.
+/// pool. [`take_global_pool`] removes it.
 ///
 /// # Panics
 /// If this thread is building the global pool.
@@ -138,20 +138,20 @@ pub fn forbid_global_pool() -> Result<(), BuildError> {
     })
 }
 
-/// Takes the global pool out, if there is one: it becomes a pool of the caller's own, to wait for
-/// the end of its threads, or to end it and build another one.
+/// Takes the global pool, if there is one: the caller becomes its owner, and can wait for its
+/// threads to exit, or end it and build another one.
 ///
-/// The next function that needs a global pool builds one, if the program has not done so by
-/// [`build_global`](ThreadPoolBuilder::build_global). Workers of the pool that was taken out go on
-/// to use that one. A call that another thread has begun goes on where it began.
+/// The next function that needs a global pool builds one, unless the program has called
+/// [`build_global`](ThreadPoolBuilder::build_global) before. Workers of the taken pool continue to
+/// use that pool. A call that another thread has begun continues in the pool where it began.
 ///
-/// A thread that takes the pool out in the body of an [`in_place_scope`](crate::in_place_scope), in
-/// the iterator of [`spawn_many`](crate::spawn_many()), or in the closure of
-/// [`driver::with`](crate::driver::with), keeps the pool until that call returns. So it cannot wait
-/// there until the pool is idle, or has ended, and gets an error if it tries to.
+/// A thread that takes the pool in the body of an [`in_place_scope`](crate::in_place_scope), in the
+/// iterator of [`spawn_many`](crate::spawn_many()), or in the closure of
+/// [`driver::with`](crate::driver::with), keeps the pool alive until that call returns. So a wait
+/// there until the pool is idle, or has ended, returns an error.
 ///
-/// What a call may still read of the pool, some kilobytes for each worker, is never freed. So this
-/// is for the end of a program, or of a phase of it, and not for each of its tasks.
+/// The parts of the pool that a call may still read, some kilobytes per worker, are never freed. So
+/// use this at the end of a program or of a phase, not for each task.
 ///
 /// # Panics
 /// If this thread is building the global pool.

@@ -1,4 +1,4 @@
-//! A name of a pool.
+//! A handle that names a pool.
 
 use std::{fmt, sync::Arc};
 
@@ -15,11 +15,11 @@ use crate::{
     worker::current_worker_of,
 };
 
-/// Names a pool, and does not keep it running. Two handles are equal if they name the same pool.
+/// Names a pool without keeping it running. Two handles are equal if they name the same pool.
 ///
-/// For crates that build their own kinds of pools on this one: state of each worker, the marks of
-/// blocked workers, and scopes that a pool must not outlive. It spawns no jobs: threads that do
-/// share the [`ThreadPool`](crate::ThreadPool), in an `Arc`.
+/// This is for crates that build their own kinds of pools on this one, with per-worker state, marks
+/// of blocked workers, and scopes that a pool must not outlive. A handle cannot spawn jobs; for
+/// that, share the [`ThreadPool`](crate::ThreadPool) in an `Arc`.
 ///
 /// # Examples
 /// ```
@@ -64,7 +64,7 @@ impl PoolHandle {
         self.registry.num_workers()
     }
 
-    /// Whether the pool has spare threads, so that two threads can be the same worker by turns.
+    /// Whether the pool has spare threads, so that two threads can be the same worker in turn.
     ///
     /// # Examples
     /// ```
@@ -78,8 +78,7 @@ impl PoolHandle {
         self.registry.data().spares.maximum() > 0
     }
 
-    /// Unmarks a number of blocked workers without their tickets, as rustc's pool does. All or
-    /// none.
+    /// Unmarks a number of blocked workers, or none, without their tickets, as rustc's pool does.
     ///
     /// # Errors
     /// [`MarkError::NotBlocked`] if fewer workers are blocked; [`MarkError::InHandler`] if a
@@ -138,12 +137,12 @@ impl PoolHandle {
         current_worker_of(&self.registry).is_some_and(|worker| worker.is_guest())
     }
 
-    /// Waits until the workers' threads have ended, as
-    /// [`ThreadPool::shutdown`](crate::ThreadPool::shutdown) does. Does not end the pool: they
-    /// end when the pool is dropped or shut down.
+    /// Waits until the workers' threads have exited, as
+    /// [`ThreadPool::shutdown`](crate::ThreadPool::shutdown) does. This does not end the pool: the
+    /// threads exit when the pool is dropped or shut down.
     ///
-    /// A pool with [lazy threads](crate::ThreadPoolBuilder::lazy_threads) that was not used has
-    /// none, so that this returns at once.
+    /// If a pool with [lazy threads](crate::ThreadPoolBuilder::lazy_threads) was not used, it has
+    /// no threads, and this returns at once.
     ///
     /// # Errors
     /// [`ShutdownError::FromWorker`] and [`ShutdownError::Forked`] as there.

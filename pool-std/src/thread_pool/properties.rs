@@ -1,4 +1,4 @@
-//! What a pool says of itself: its size, the caller's place in it, and what was chosen when it was
+//! The properties of a pool: its size, the caller's place in it, and the settings with which it was
 //! built.
 
 use std::fmt;
@@ -9,7 +9,7 @@ use super::ThreadPool;
 use crate::{fence::ProcessBarrier, sleep::SleepKind, worker::current_worker_of};
 
 impl ThreadPool {
-    /// Returns the number of workers, [parked](Self::set_active_workers) ones included.
+    /// Returns the number of workers, including [parked](Self::set_active_workers) workers.
     #[must_use]
     pub fn current_num_threads(&self) -> usize {
         self.registry.num_workers()
@@ -63,9 +63,9 @@ impl ThreadPool {
         self.registry.sleep().policy()
     }
 
-    /// Whether workers that fall asleep overlook no job: the pool was
-    /// [asked to](crate::ThreadPoolBuilder::overlook_no_jobs), and the system executes the fences
-    /// for it at this moment.
+    /// Whether workers that fall asleep overlook no job: the pool was [asked
+    /// to](crate::ThreadPoolBuilder::overlook_no_jobs), and the system currently executes the
+    /// required fences.
     ///
     /// # Examples
     /// ```

@@ -33,23 +33,24 @@ use crate::{
 
 /// Spawns a future on the current pool, whose workers poll it, and returns a handle to its result.
 ///
-/// A worker polls the future once, and again each time that it was woken. In between it takes no
-/// worker's time. It needs no runtime, and brings none: what it awaits must wake it by itself, as
-/// handles, channels and timers with a thread of their own do. A timer or a socket of a runtime,
-/// such as `tokio::time::sleep`, panics outside that runtime.
+/// A worker polls the future once, and again each time it is woken. Between polls it takes no
+/// worker time. It needs no runtime, and there is none: the future may await only what wakes it by
+/// itself, such as handles, channels, and timers that have their own thread. A timer or a socket of
+/// a runtime, such as `tokio::time::sleep`, panics outside that runtime.
 ///
-/// The handle is that of [`spawn_handle`](crate::spawn_handle()), with these differences:
-/// - [`abort`](ScopedJoinHandle::abort) drops a future that has not ended, between two polls, on a
-///   worker. A poll that has begun runs to its end; if it is the last one, its result is dropped,
+/// The handle is the same as that of [`spawn_handle`](crate::spawn_handle()), with these
+/// differences:
+/// - [`abort`](ScopedJoinHandle::abort) drops a future that has not completed, between polls, on a
+///   worker. A poll that has started runs to its end; if it is the last one, its result is dropped,
 ///   and a panic goes to the pool's [handler](crate::ThreadPoolBuilder::panic_handler).
-/// - A worker that [joins](ScopedJoinHandle::join) it polls it each time that it was woken, also in
-///   an [isolated](crate::isolate) call. There it polls no other future: if the one that it joins
-///   awaits another one of the pool, or if the worker [blocks](crate::block_on) on a handle instead
-///   of joining it, a second worker must be there to poll that.
+/// - A worker that [joins](ScopedJoinHandle::join) it polls it each time it is woken, even in an
+///   [isolated](crate::isolate) call. In such a call it polls no other future: if the joined future
+///   awaits another future of the pool, or if the worker [blocks](crate::block_on) on a handle
+///   instead of joining it, a second worker is needed to poll the other future.
 ///
-/// A future counts as a spawned job until it has ended: a pool that is dropped goes on until then,
-/// and one that is shut down waits for it. One that [discards](crate::ThreadPool::shutdown_now) its
-/// jobs drops a future when it is woken.
+/// A future counts as a spawned job until it has completed: a dropped pool continues until then,
+/// and a shutdown waits for it. A pool that [discards](crate::ThreadPool::shutdown_now) its jobs
+/// drops a future when it is woken.
 ///
 /// # Examples
 /// ```

@@ -1,43 +1,44 @@
-//! The settings that have to do with blocking.
+//! The settings related to blocking.
 
 use super::ThreadPoolBuilder;
 use crate::blocking::report::DeadlockReport;
 
 impl<S> ThreadPoolBuilder<S> {
-    /// Sets a closure that receives reports of deadlocks: every worker is in a blocked section or
-    /// asleep, at least one is blocked, and no job waits that a worker which is not blocked may
-    /// run.
+    /// Sets a closure that receives deadlock reports.
     ///
-    /// Workers say that they are blocked by [`blocking`](crate::blocking()) or
-    /// [`mark_blocked`](crate::mark_blocked()). The pool checks whenever a worker says so, falls
-    /// asleep or leaves. If each wait for another job is marked, and is unmarked by the thread
-    /// that ends it before it does so, then no report is wrong and none is missed. The closure
-    /// is called once, and once more only after some worker was unmarked, so not when further
-    /// workers block. If the closure and all others leave the blocked workers alone, they stay
-    /// blocked. The pool still takes jobs, which sleeping workers run.
+    /// A pool is deadlocked if every worker is in a blocked section or asleep, at least one is
+    /// blocked, and no job is queued that an unblocked worker may run.
+    ///
+    /// Workers report that they are blocked with [`blocking`](crate::blocking()) or
+    /// [`mark_blocked`](crate::mark_blocked()). The pool checks for a deadlock whenever a worker
+    /// blocks, falls asleep or leaves. If each wait for another job is marked, and the thread that
+    /// ends the wait unmarks it first, then no report is false and none is missed. The closure is
+    /// called once, and again only after a worker has been unmarked, so not when further workers
+    /// block. If no thread unmarks the blocked workers, they stay blocked. The pool still accepts
+    /// jobs, which sleeping workers run.
     ///
     /// A worker counts as active in [`block_in_place`](crate::block_in_place()), in
     /// [`install`](crate::ThreadPool::install) of another pool, and while it waits for a future,
-    /// for what a [driver](crate::driver::wait) reports, or for thread progress. An
+    /// for a [driver](crate::driver::wait)'s report, or for thread progress. An
     /// [adopted](Self::use_current_thread) thread counts as active outside the waits of its pool.
     ///
-    /// The closure runs on a thread of the pool, while the pool's accounting is locked. It should
-    /// only pass the report on to a thread that is not a worker of the pool, which breaks the
+    /// The closure runs on a thread of the pool, with the pool's accounting locked. It should only
+    /// pass the report to a thread that is not a worker of the pool, which then breaks the
     /// deadlock. It must not wait for the pool, broadcast to it, or end it by dropping the last
-    /// [`ThreadPool`](crate::ThreadPool): then the process aborts with a message. It must not
-    /// resize the pool either, and a [call that would](crate::ThreadPool::set_active_workers)
-    /// fails. A mark there fails with [`MarkError::InHandler`](crate::MarkError::InHandler). A
-    /// panic of the closure aborts the process with a message.
+    /// [`ThreadPool`](crate::ThreadPool): if it does, the process aborts with a message. It must
+    /// not resize the pool either; a [call that would](crate::ThreadPool::set_active_workers)
+    /// fails. Marking or unmarking a worker fails with
+    /// [`MarkError::InHandler`](crate::MarkError::InHandler). A panic in the closure aborts the
+    /// process with a message.
     ///
-    /// The same holds for another pool whose own handler acts on this one: if both handlers
-    /// broadcast to the other pool, resize it or end it, each may wait for the lock under which
-    /// the other one runs. The process does not notice this. Let the handler
-    /// [spawn](crate::ThreadPool::spawn) a job in the other pool that does so, because a spawn
-    /// takes none of these locks.
+    /// Do not let the handlers of two pools act on each other's pool: if both broadcast to the
+    /// other pool, resize it or end it, each may wait for the lock under which the other one runs.
+    /// This is not detected. Instead, let the handler [spawn](crate::ThreadPool::spawn) a job in
+    /// the other pool that does so, because spawning takes none of these locks.
     ///
     /// Without a handler, falling asleep costs nothing extra.
-    /// [`ThreadPool::state`](crate::ThreadPool::state) tells what every worker does, with and
-    /// without one.
+    /// [`ThreadPool::state`](crate::ThreadPool::state) returns what every worker is doing, with or
+    /// without a handler.
     ///
     /// # Examples
     /// See also [`DeadlockReport`].
@@ -71,20 +72,20 @@ impl<S> ThreadPoolBuilder<S> {
         self
     }
 
-    /// Sets a closure that each worker calls when it becomes runnable, for example to take a token
-    /// of a jobserver.
+    /// Sets a closure that each worker calls when it becomes runnable, for example to acquire a
+    /// jobserver token.
     ///
-    /// A worker calls it when it starts, before the start handler; when it was woken; and at the
-    /// end of a [blocked section](crate::blocking()), when the worker no longer counts as blocked.
-    /// It may wait for as long as it likes, because the worker counts as active meanwhile, but not
-    /// for another worker of the pool. In the closure the thread does not count as a worker. An
-    /// [adopted](Self::use_current_thread) thread was runnable before, so it does not call it when
-    /// it is adopted.
+    /// A worker calls it when it starts, before the start handler; when it is woken; and at the end
+    /// of a [blocked section](crate::blocking()), when the worker no longer counts as blocked. The
+    /// closure may wait for as long as it likes, because the worker counts as active meanwhile, but
+    /// not for another worker of the pool. In the closure, the thread does not count as a worker.
+    /// An [adopted](Self::use_current_thread) thread was runnable before, so it does not call the
+    /// closure when it is adopted.
     ///
     /// A worker that begins to wait in a `join` or a scope searches for other jobs first, and stays
     /// runnable while it does.
     ///
-    /// A panic of the closure aborts the process with a message. A mark there fails with
+    /// A panic in the closure aborts the process with a message. A mark there fails with
     /// [`MarkError::InHandler`](crate::MarkError::InHandler).
     ///
     /// # Examples
@@ -112,15 +113,16 @@ impl<S> ThreadPoolBuilder<S> {
         self
     }
 
-    /// Sets a closure that each worker calls when it ceases to be runnable, for example to give
-    /// back a token of a jobserver.
+    /// Sets a closure that each worker calls when it stops being runnable, for example to release a
+    /// jobserver token.
     ///
     /// A worker calls it just before it falls asleep, when no lock of the pool is held; at the
     /// beginning of a [blocked section](crate::blocking()), when the worker counts as blocked; and
-    /// when it ends, after the exit handler. [`mark_blocked`](crate::mark_blocked()) alone does not
-    /// call it. The closure should not wait. In it, the thread does not count as a worker.
+    /// when it exits, after the exit handler. [`mark_blocked`](crate::mark_blocked()) itself does
+    /// not call it. The closure should not wait. In the closure, the thread does not count as a
+    /// worker.
     ///
-    /// A panic of the closure aborts the process with a message. A mark there fails with
+    /// A panic in the closure aborts the process with a message. A mark there fails with
     /// [`MarkError::InHandler`](crate::MarkError::InHandler).
     ///
     /// # Examples
@@ -134,16 +136,16 @@ impl<S> ThreadPoolBuilder<S> {
         self
     }
 
-    /// Makes threads outside every pool, too, call the release handler before they wait for this
+    /// Makes threads outside every pool also call the release handler before they wait for this
     /// pool, and the acquire handler afterwards.
     ///
-    /// For programs in which each thread holds a token of its own, as in rustc, where the thread
-    /// that calls [`install`](crate::ThreadPool::install) gives its token to the worker that
-    /// runs the closure. By default such threads call no handler. Those that wait in
+    /// This is for programs in which each thread holds its own token, as in rustc, where the thread
+    /// that calls [`install`](crate::ThreadPool::install) passes its token to the worker that runs
+    /// the closure. By default, such threads call no handler. The setting also applies to waits in
     /// [`shutdown`](crate::ThreadPool::shutdown) and at the end of
-    /// [`build_scoped`](ThreadPoolBuilder::build_scoped) count; those that wait at the end of an
+    /// [`build_scoped`](ThreadPoolBuilder::build_scoped), but not to waits at the end of an
     /// [`in_place_scope`](crate::in_place_scope()), or for a broadcast, a
-    /// [handle](crate::JoinHandle) or a future do not.
+    /// [handle](crate::JoinHandle) or a future.
     ///
     /// # Examples
     /// ```

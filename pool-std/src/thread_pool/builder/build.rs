@@ -1,5 +1,5 @@
-//! What most pools need of the builder, and the three ways to build a pool: for an owner, as the
-//! global pool, and for a scope.
+//! The most common settings, and the three ways to build a pool: for an owner, as the global pool,
+//! and for a scope.
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
@@ -31,12 +31,13 @@ impl Default for ThreadPoolBuilder {
 
 impl<S> ThreadPoolBuilder<S> {
     /// Sets the number of workers. With 0, the default, the environment variable
-    /// `POOL_STD_NUM_THREADS` is used if it is set and not empty. A value that is no number, or
-    /// more than [`max_num_threads`], is an [error](BuildError::EnvironmentVariable) of the build.
+    /// `POOL_STD_NUM_THREADS` is used if it is set and not empty. If its value is not a number, or
+    /// is above [`max_num_threads`], building the pool returns an
+    /// [error](BuildError::EnvironmentVariable).
     ///
     /// Without that variable, rayon's variables `RAYON_NUM_THREADS` and `RAYON_RS_NUM_CPUS` are
-    /// read as rayon reads them, which ignores what is no number. Otherwise, and if the number is
-    /// 0, there is one worker per processor that this process may use.
+    /// read as rayon reads them, ignoring values that are not numbers. Otherwise, and if the number
+    /// is 0, there is one worker per processor that this process may use.
     ///
     /// [`max_num_threads`]: crate::max_num_threads
     #[must_use]
@@ -45,10 +46,10 @@ impl<S> ThreadPoolBuilder<S> {
         self
     }
 
-    /// Names the threads: calls a closure with the number of each worker. A name with a NUL in it
-    /// is an [error](BuildError::ThreadName) of the build, unless a [spawn
-    /// handler](Self::spawn_handler) starts the threads. A thread that is a worker by
-    /// [`use_current_thread`](Self::use_current_thread) keeps its name.
+    /// Sets a closure that returns the name of each worker's thread, given the worker's number. For
+    /// a name that contains a NUL, building the pool returns an [error](BuildError::ThreadName),
+    /// unless a [spawn handler](Self::spawn_handler) starts the threads. A thread that is a worker
+    /// by [`use_current_thread`](Self::use_current_thread) keeps its name.
     ///
     /// # Examples
     /// ```
@@ -74,21 +75,22 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
     /// Builds the pool and starts its threads.
     ///
     /// # Errors
-    /// [`BuildError`]. The threads that were started before the failure call their start and exit
-    /// handlers, and end; the call does not wait for them. The same happens if a closure of this
-    /// builder panics.
+    /// Returns a [`BuildError`] if the pool cannot be built. Threads that were already started call
+    /// their start and exit handlers, and exit; the call does not wait for them. The same happens
+    /// if a closure of this builder panics.
     pub fn build(self) -> Result<ThreadPool, BuildError> {
         self.start().map(ThreadPool::new)
     }
 
     /// Builds the global pool, which threads outside every pool use. It lives until the process
-    /// ends, or until it is [taken out](crate::take_global_pool).
+    /// exits, or until the program [takes it](crate::take_global_pool).
     ///
     /// # Errors
-    /// [`BuildError`]; [`GlobalPoolAlreadyInitialized`](BuildError::GlobalPoolAlreadyInitialized)
-    /// if this was called before, or if an earlier use has built the pool with the defaults;
-    /// [`GlobalPoolForbidden`](BuildError::GlobalPoolForbidden) if it is
-    /// [forbidden](crate::forbid_global_pool).
+    /// Returns a [`BuildError`]:
+    /// [`GlobalPoolAlreadyInitialized`](BuildError::GlobalPoolAlreadyInitialized) if this was
+    /// called before, or if an earlier use has built the pool with the defaults;
+    /// [`GlobalPoolForbidden`](BuildError::GlobalPoolForbidden) if the global pool is
+    /// [forbidden](crate::forbid_global_pool); or any error of [`build`](Self::build).
     ///
     /// # Panics
     /// If a closure given to this builder, called on this thread, uses the global pool.
@@ -109,14 +111,14 @@ impl ThreadPoolBuilder {
     /// when `with_pool` returns. The caller waits for them as in
     /// [`shutdown`](ThreadPool::shutdown).
     ///
-    /// Each thread runs `wrapper`, which sets up what the jobs find on their thread, and must call
+    /// Each thread runs `wrapper`, which can set up the thread for the jobs, and must call
     /// [`ThreadBuilder::run`].
     ///
     /// # Errors
-    /// As [`build`](Self::build); then `with_pool` has not been called.
+    /// As [`build`](Self::build). In that case, `with_pool` has not been called.
     ///
     /// # Panics
-    /// Continues a panic of `with_pool`, when the pool has ended.
+    /// Resumes a panic of `with_pool`, when the pool has ended.
     ///
     /// # Examples
     /// ```

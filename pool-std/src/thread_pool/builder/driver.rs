@@ -12,17 +12,17 @@ use crate::{
 pub(super) type MakeDriver = dyn FnOnce(usize) -> io::Result<Box<dyn Driver>>;
 
 impl<S> ThreadPoolBuilder<S> {
-    /// Sets a [driver](crate::driver), which may give the workers parkers of their own. The build
-    /// calls `make` with the number of workers. Of several drivers, the last one counts.
+    /// Sets a [driver](crate::driver), which may give the workers its own parkers. The build calls
+    /// `make` with the number of workers. If this is called several times, the last driver is used.
     ///
-    /// Such a pool has no [guests](Self::guests), and wakes a worker for each job, however many
-    /// processors there are. [`parker`](Self::parker) has no effect on a worker that gets a parker
-    /// of the driver.
+    /// Such a pool has no [guests](Self::guests), and wakes a worker for each job, regardless of
+    /// the number of processors. [`parker`](Self::parker) has no effect on a worker that gets a
+    /// parker of the driver.
     ///
     /// If `make` or [`Driver::start`] fails, so does the build, with [`BuildError::Driver`].
     ///
     /// # Examples
-    /// Workers that sleep by the standard library's `park`:
+    /// Workers that sleep with the standard library's `park`:
     /// ```
     /// use std::{sync::OnceLock, thread::{self, Thread}};
     ///

@@ -17,8 +17,8 @@ impl<S> ThreadPoolBuilder<S> {
     /// [`set_active_workers`](crate::ThreadPool::set_active_workers) revives them. By default all
     /// are active.
     ///
-    /// The number of workers is the maximum. A number of 0, or above the maximum, is an error of
-    /// the build.
+    /// The maximum is the number of workers. With 0, or a number above the maximum, building the
+    /// pool returns an error.
     ///
     /// # Examples
     /// ```
@@ -40,14 +40,15 @@ impl<S> ThreadPoolBuilder<S> {
     /// quota of its control group and the groups above that. The pool follows a change within a
     /// second.
     ///
-    /// For a program in a container whose limits change while it runs. The number of workers, by
-    /// default one for each processor of the machine, is the maximum. A call of
-    /// [`set_active_workers`](crate::ThreadPool::set_active_workers) ends the following.
+    /// This is for programs in a container whose limits change at run time. The maximum is the
+    /// number of workers, by default one for each processor of the machine. A call to
+    /// [`set_active_workers`](crate::ThreadPool::set_active_workers) disables this.
     ///
-    /// The default [idle policy](Self::idle_policy) stays the one for the processors of the build.
+    /// The default [idle policy](Self::idle_policy) remains the one for the processors available
+    /// when the pool was built.
     ///
-    /// The pool has one thread more for this, which sleeps. It looks at its own affinity, which it
-    /// inherits from the thread that builds the pool. It has no effect on a
+    /// The pool has one more thread for this, which sleeps most of the time. It checks its own
+    /// affinity, which it inherits from the thread that builds the pool. This has no effect on a
     /// [seeded](Self::seeded) pool.
     ///
     /// # Examples
@@ -66,21 +67,21 @@ impl<S> ThreadPoolBuilder<S> {
     }
 
     /// Sets how many spare threads the pool may have, which take the places of workers while those
-    /// block in [`block_in_place`](crate::block_in_place()). The default is 0: then that function
-    /// only calls its closure.
+    /// block in [`block_in_place`](crate::block_in_place()). The default is 0, with which that
+    /// function only calls its closure.
     ///
-    /// The pool starts a spare thread when it needs one and none is free, keeps it for the next
-    /// time, and ends it with the pool; [`shutdown`](crate::ThreadPool::shutdown) waits for it.
-    /// With a [spawn handler](Self::spawn_handler), or
-    /// [`build_scoped`](ThreadPoolBuilder::build_scoped), all of them are started when the pool
-    /// is built, since the closure is not there later. Such a spare can take a place when its
-    /// thread has begun to run: before that, `block_in_place` calls its closure on the worker.
+    /// The pool starts a spare thread when it needs one and none is free, keeps it for reuse, and
+    /// stops it when the pool ends; [`shutdown`](crate::ThreadPool::shutdown) waits for it. With a
+    /// [spawn handler](Self::spawn_handler), or [`build_scoped`](ThreadPoolBuilder::build_scoped),
+    /// all of them are started when the pool is built, since the closure is not available later.
+    /// Such a spare can take a place once its thread has started to run; before that,
+    /// `block_in_place` calls its closure on the worker.
     ///
     /// Spare threads have the numbers after those of the workers, in
     /// [`thread_name`](Self::thread_name), [`start_handler`](Self::start_handler) and
     /// [`exit_handler`](Self::exit_handler). The two handlers are called for each spare that was
-    /// used. A spare calls the start handler when it has got its first place, as the worker whose
-    /// place that is; so the handler may use the pool. In the exit handler the thread is not a
+    /// used. A spare calls the start handler when it has taken its first place, as the worker whose
+    /// place that is; so the handler may use the pool. In the exit handler, the thread is not a
     /// worker, and the pool has ended.
     ///
     /// # Examples

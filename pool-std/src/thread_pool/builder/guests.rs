@@ -1,4 +1,4 @@
-//! The settings of what threads outside the pool may do in it.
+//! The setting that determines what threads outside the pool may do in it.
 
 use super::ThreadPoolBuilder;
 use crate::{
@@ -7,35 +7,35 @@ use crate::{
 };
 
 impl<S> ThreadPoolBuilder<S> {
-    /// Sets whether a thread outside every pool may run closures itself, in the place of a worker
-    /// that sleeps: in [`ThreadPool::call`](crate::ThreadPool::call), and if this is the global
-    /// pool in [`join`](crate::join()), [`join_context`](crate::join_context()),
+    /// Sets whether a thread outside every pool may run closures itself, in place of a sleeping
+    /// worker: in [`ThreadPool::call`](crate::ThreadPool::call), and if this is the global pool,
+    /// also in [`join`](crate::join()), [`join_context`](crate::join_context()),
     /// [`join_n`](crate::join_n), [`join!`](crate::join!), [`try_join`](crate::try_join),
     /// [`scope`](crate::scope()), [`scope_fifo`](crate::scope_fifo),
     /// [`try_scope`](crate::try_scope), [`isolate`](crate::isolate),
     /// [`with_isolation`](crate::with_isolation) and [`with_worker`](crate::with_worker). The
     /// default is true.
     ///
-    /// This call also decides for crates that offer these functions under names of their own, whose
-    /// default may be [another](crate::CurrentPool).
+    /// This setting also applies to crates that provide these functions under their own names,
+    /// whose default may [differ](crate::CurrentPool).
     ///
     /// With `false`, such closures run on the pool's own threads, as in
-    /// [`install`](crate::ThreadPool::install). Choose it if they rely on what those threads have:
-    /// the size of their stacks, or the thread-locals that a [start
+    /// [`install`](crate::ThreadPool::install). Use it if they rely on properties of those threads,
+    /// such as the size of their stacks, or thread-locals that a [start
     /// handler](Self::start_handler) sets.
     ///
-    /// A pool has no guests, whatever this says, if its [sleep protocol](Self::sleep) is
+    /// Regardless of this setting, a pool has no guests if its [sleep protocol](Self::sleep) is
     /// `Classic`, `Hints` or `Seeded`, if it has a [deadlock handler](Self::deadlock_handler),
-    /// handlers that are told when threads run
-    /// ([`acquire_thread_handler`](Self::acquire_thread_handler)), or a [driver](Self::driver),
-    /// or if it is [breadth-first](Self::breadth_first). A thread is no guest if it has less
-    /// stack left than half of a worker's stack, where the system tells: on Linux, Android,
-    /// Windows, macOS and iOS. The size of a worker's stack is [`stack_size`](Self::stack_size),
-    /// or else the standard library's variable `RUST_MIN_STACK`, or else 2 MiB.
+    /// acquire and release handlers ([`acquire_thread_handler`](Self::acquire_thread_handler)), or
+    /// a [driver](Self::driver), or if it is [breadth-first](Self::breadth_first). A thread does
+    /// not become a guest if its remaining stack is less than half of a worker's stack. The
+    /// remaining stack is known on Linux, Android, Windows, macOS and iOS. The size of a worker's
+    /// stack is [`stack_size`](Self::stack_size), or else the standard library's variable
+    /// `RUST_MIN_STACK`, or else 2 MiB.
     ///
-    /// A worker that waits in such a call, guest or not, runs only jobs that descend from those
-    /// that it waits for, as in [`isolate`](crate::isolate). So the caller may hold locks that
-    /// other jobs need, as long as not every worker is blocked on them when the call begins.
+    /// A worker that waits in such a call, guest or not, runs only descendants of the jobs that it
+    /// waits for, as in [`isolate`](crate::isolate). So the caller may hold locks that other jobs
+    /// need, unless every worker is blocked on them when the call begins.
     ///
     /// # Examples
     /// ```

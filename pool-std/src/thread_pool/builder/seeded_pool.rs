@@ -11,25 +11,27 @@ use crate::{
 };
 
 impl<S> ThreadPoolBuilder<S> {
-    /// Makes a pool whose schedule is a seed: one worker runs at a time, and a generator chooses
-    /// which one goes on when a worker queues a job, looks for one, has found one, or sleeps. So
-    /// jobs run in an order that depends on the seed alone: not on the machine, its load, or how
-    /// the program was compiled. Jobs, joins, scopes and latches are those of every pool.
+    /// Makes the pool's schedule depend on a seed.
     ///
-    /// For tests: [`explore`](crate::explore) tries many seeds. [This page](crate::guide::seeded)
-    /// says what an order may depend on besides.
+    /// One worker runs at a time, and a random generator chooses which worker continues when a
+    /// worker queues a job, looks for one, has found one, or sleeps. So the order of the jobs
+    /// depends only on the seed, and not on the machine, its load, or how the program was compiled.
+    /// Jobs, joins, scopes and latches are the same as in any other pool.
     ///
-    /// Without [`num_threads`](Self::num_threads) the pool has 4 workers, on every machine, unless
-    /// the environment asks for another number. A pool that is built in a job of a seeded pool
-    /// takes turns with that one, whatever its builder says.
+    /// This is for tests: [`explore`](crate::explore) tries many seeds. [This
+    /// page](crate::guide::seeded) lists what else an order may depend on.
+    ///
+    /// Without [`num_threads`](Self::num_threads), the pool has 4 workers on every machine, unless
+    /// the environment sets another number. A pool that is built in a job of a seeded pool takes
+    /// turns with that pool, whatever its builder says.
     ///
     /// Without this call, the environment variable `POOL_STD_SEED` is used if it is set and not
-    /// empty. A value that is no [`Schedule`] is an [error](BuildError::EnvironmentVariable) of the
-    /// build.
+    /// empty. If its value is not a [`Schedule`], building the pool returns an
+    /// [error](BuildError::EnvironmentVariable).
     ///
-    /// The pool has no guests and cannot have a [driver](Self::driver). Its workers run 64 jobs one
-    /// inside the other, if [`max_nesting`](Self::max_nesting) says nothing else, and do not ask
-    /// how much of their stacks is used.
+    /// The pool has no guests and cannot have a [driver](Self::driver). Its workers nest up to 64
+    /// jobs, unless [`max_nesting`](Self::max_nesting) is set, and do not check how much of their
+    /// stacks is used.
     ///
     /// # Examples
     /// ```

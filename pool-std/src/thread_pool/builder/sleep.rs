@@ -1,4 +1,4 @@
-//! The settings of how workers fall asleep, and how they are woken.
+//! The settings that determine how workers fall asleep, and how they are woken.
 
 use std::sync::Arc;
 
@@ -18,9 +18,9 @@ impl<S> ThreadPoolBuilder<S> {
     /// Sets the sleep protocol, which decides when a worker sleeps and which worker is woken.
     ///
     /// Without this call, the environment variable `POOL_STD_SLEEP` is used if it is set and not
-    /// empty: the [name](SleepKind::name) of a protocol. Otherwise it is the default, which suits
-    /// most programs. A name that no protocol has is an [error](BuildError::EnvironmentVariable) of
-    /// the build.
+    /// empty: the [name](SleepKind::name) of a protocol. Otherwise the default is used, which suits
+    /// most programs. For an unknown name, building the pool returns an
+    /// [error](BuildError::EnvironmentVariable).
     ///
     /// # Examples
     /// ```
@@ -39,31 +39,29 @@ impl<S> ThreadPoolBuilder<S> {
         self
     }
 
-    /// Sets whether each worker that falls asleep makes sure that it overlooks no job, not even one
+    /// Sets whether each worker that falls asleep ensures that it overlooks no job, not even one
     /// that another worker queues for a [`join`](crate::join()) at that very moment. The default is
     /// false.
     ///
-    /// Spawned jobs and calls from outside are never overlooked, whatever this says. The second
-    /// half of a `join` is queued without a fence, so that a worker that is falling asleep may
-    /// miss it in a rare race. Then that job waits until the next job is announced, or until
-    /// its own worker comes to it. With `true`, the worker that falls asleep executes a fence
-    /// for all threads of the process first, where the system has one: [`ProcessBarrier`]. A
-    /// `join` costs the same either way.
+    /// Spawned jobs and calls from outside are never overlooked, regardless of this setting. The
+    /// second half of a `join` is queued without a fence, so a worker that is falling asleep may
+    /// miss it in a rare race. Then that job waits until the next job is announced, or until its
+    /// own worker takes it. With `true`, the worker that falls asleep first executes a process-wide
+    /// fence, if the system has one: [`ProcessBarrier`]. A `join` costs the same either way.
     ///
-    /// Use it if a long first half must not be alone on a pool that has workers to spare. The fence
-    /// takes microseconds and interrupts every running thread of the process, each time that a
-    /// worker falls asleep while others have been at work. The decision page "Process fences
-    /// before sleep, on request" has measurements.
+    /// Use it if a long first half must not run alone while other workers are idle. The fence takes
+    /// microseconds and interrupts every running thread of the process, each time a worker falls
+    /// asleep after others have been working. The decision page "Process fences before sleep, on
+    /// request" has measurements.
     ///
     /// The build asks the system for such fences, which may take some ten milliseconds in a process
-    /// of several threads. If the system refuses them, then or later, the pool goes on as
-    /// without this option.
-    /// [`ThreadPool::overlooks_no_jobs`](crate::ThreadPool::overlooks_no_jobs) says whether it has
-    /// them.
+    /// with several threads. If the system refuses them, then or later, the pool behaves as without
+    /// this option. [`ThreadPool::overlooks_no_jobs`](crate::ThreadPool::overlooks_no_jobs) returns
+    /// whether it has them.
     ///
     /// Without this call, the environment variable `POOL_STD_OVERLOOK_NO_JOBS` is used if it is 0
-    /// or 1. Any other value, unless it is empty, is an [error](BuildError::EnvironmentVariable) of
-    /// the build.
+    /// or 1. For any other nonempty value, building the pool returns an
+    /// [error](BuildError::EnvironmentVariable).
     ///
     /// # Examples
     /// ```

@@ -1,4 +1,4 @@
-//! The settings of the threads: how they start, end, search and sleep.
+//! The settings of the threads: how they start, exit, search and sleep.
 
 use std::{any::Any, io};
 
@@ -89,10 +89,10 @@ impl<S> ThreadPoolBuilder<S> {
         self
     }
 
-    /// Sets a closure that gets the panics for which no caller waits: of spawned jobs, of the start
-    /// and exit handlers, of [deferred](crate::progress::Progress::defer) closures, and of wakers
-    /// and drops that a worker calls for a job with a handle. Without it, such a panic aborts the
-    /// process. So does a panic of the closure itself.
+    /// Sets a closure that receives panics that no caller waits for: those of spawned jobs, of the
+    /// start and exit handlers, of [deferred](crate::progress::Progress::defer) closures, and of
+    /// wakers and drops that a worker calls for a job with a handle. Without it, such a panic
+    /// aborts the process, and so does a panic in the closure itself.
     ///
     /// # Examples
     /// ```
@@ -115,18 +115,18 @@ impl<S> ThreadPoolBuilder<S> {
         self
     }
 
-    /// Makes the thread that builds the pool its worker 0, until that thread ends.
+    /// Makes the thread that builds the pool its worker 0, until that thread exits.
     ///
     /// The thread runs jobs only while it waits: in `install`, `join`, a scope, `shutdown`. So a
     /// spawned job may wait for a long time in a pool that has no other worker, and so may a
-    /// broadcast, one of whose jobs only this thread may run. A
+    /// broadcast, because only this thread may run one of its jobs. A
     /// [`shutdown`](crate::ThreadPool::shutdown) by another thread waits for these jobs. A thread
-    /// can be adopted once, and must not end before the last use of the pool.
+    /// can be adopted only once, and must not exit before the last use of the pool.
     ///
-    /// A thread that ends, or calls [`exit`](std::process::exit), runs no more jobs; it leaves
+    /// A thread that exits, or calls [`exit`](std::process::exit), runs no more jobs; it leaves
     /// those on its deque to the other workers. If there are none, a shutdown waits for the jobs
-    /// forever. The memory of the worker and the pool is never freed then, because frames may still
-    /// be using it. The stacks of the pool's own threads are, when the pool ends. A
+    /// forever. The memory of the worker and the pool is then never freed, because frames may still
+    /// be using it. The stacks of the pool's own threads are freed when the pool ends. A
     /// [`shutdown`](crate::ThreadPool::shutdown) that begins after that does not wait for
     /// destructors of thread-local variables on these threads.
     ///
@@ -146,15 +146,16 @@ impl<S> ThreadPoolBuilder<S> {
         self
     }
 
-    /// Starts the threads when the pool is used for the first time, instead of in the build.
+    /// Starts the threads when the pool is first used, instead of when it is built.
     ///
-    /// For programs that build a pool early and may not need it. The build still checks every
-    /// setting, and calls the closure that names the threads. A use for which the system refuses a
-    /// thread panics; [`start_threads`](crate::ThreadPool::start_threads) returns an error instead.
+    /// This is for programs that build a pool early and may not need it. The build still checks
+    /// every setting, and calls the closure that names the threads. If the system refuses a thread,
+    /// the first use panics; [`start_threads`](crate::ThreadPool::start_threads) returns an error
+    /// instead.
     ///
     /// It has no effect on a pool with a [spawn handler](Self::spawn_handler), with a
     /// [driver](Self::driver), or with [the current thread](Self::use_current_thread) as a worker,
-    /// nor on a [seeded](Self::seeded) one, nor on one that [follows the
+    /// nor on a [seeded](Self::seeded) pool, or one that [follows the
     /// processors](Self::follow_processors).
     ///
     /// # Examples
@@ -181,19 +182,18 @@ impl<S> ThreadPoolBuilder<S> {
         self
     }
 
-    /// Pins each worker's thread to a processor: worker 0 to the first one that the thread which
-    /// builds the pool may use, and so on, and around again if there are more workers.
+    /// Pins each worker's thread to a processor: worker 0 to the first processor that the building
+    /// thread may use, and so on, wrapping around if there are more workers than processors.
     ///
-    /// For pools whose workers keep much in their caches, on machines that run little else. Beside
-    /// other threads it costs more than it gains, because a pinned thread waits for its processor
-    /// while others are idle.
+    /// This is for pools whose workers benefit from warm caches, on machines that run little else.
+    /// Next to other threads it costs more than it gains, because a pinned thread waits for its
+    /// processor while others are idle.
     ///
-    /// Threads of others are not pinned: [guests](Self::guests), [the current
-    /// thread](Self::use_current_thread), and spare threads. The [start
-    /// handler](Self::start_handler) is called later, and may pin the thread elsewhere. If the
-    /// system refuses to pin a thread, it stays as it is.
+    /// [Guests](Self::guests), [the current thread](Self::use_current_thread) and spare threads are
+    /// not pinned. The [start handler](Self::start_handler) is called later, and may pin the thread
+    /// elsewhere. If the system refuses to pin a thread, the thread stays unpinned.
     ///
-    /// With the feature `pinning`.
+    /// Requires the feature `pinning`.
     ///
     /// # Examples
     /// ```
@@ -209,7 +209,7 @@ impl<S> ThreadPoolBuilder<S> {
     }
 
     /// Makes workers take their own jobs oldest first instead of newest first. Such a pool has no
-    /// [guests](Self::guests), and [isolates](Self::isolation) no wait.
+    /// [guests](Self::guests), and does not [isolate](Self::isolation) waits.
     ///
     /// # Examples
     /// ```
@@ -224,15 +224,15 @@ impl<S> ThreadPoolBuilder<S> {
         self
     }
 
-    /// Sets how long idle workers search before they sleep, and how many of them do so at a time.
+    /// Sets how long idle workers search before they sleep, and how many of them search at once.
     ///
     /// Without this call, the environment variable `POOL_STD_IDLE` is used if it is set and not
     /// empty: `balanced`, `latency`, `power` or `immediate`, the presets of [`IdlePolicy`].
-    /// Otherwise it is [`BALANCED`](IdlePolicy::BALANCED). Any other value is an
-    /// [error](crate::BuildError::EnvironmentVariable) of the build.
+    /// Otherwise it is [`BALANCED`](IdlePolicy::BALANCED). For any other value, building the pool
+    /// returns an [error](crate::BuildError::EnvironmentVariable).
     ///
-    /// Whatever the policy, it is applied [for the processors](IdlePolicy::for_processors) that
-    /// this process may use: no worker spins if there is only one.
+    /// Every policy is applied [for the processors](IdlePolicy::for_processors) that this process
+    /// may use: no worker spins if there is only one.
     ///
     /// # Examples
     /// ```
@@ -268,8 +268,8 @@ impl<S> ThreadPoolBuilder<S> {
     /// them, or to take them from elsewhere.
     ///
     /// For each worker, the closure must start a thread that calls [`ThreadBuilder::run`], now or
-    /// later, or return an error. A [`ThreadBuilder`] that is dropped unrun is an error of the
-    /// build, too. After an error, threads that have not started yet only call their
+    /// later, or return an error. If a [`ThreadBuilder`] is dropped unrun, building the pool also
+    /// returns an error. After an error, threads that have not started yet only call their
     /// [start](Self::start_handler) and [exit](Self::exit_handler) handlers in
     /// [`run`](ThreadBuilder::run).
     ///

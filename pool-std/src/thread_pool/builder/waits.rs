@@ -8,9 +8,9 @@ impl<S> ThreadPoolBuilder<S> {
     /// Sets what a worker may run while it waits for a stolen half of a join, or for the jobs of a
     /// scope. The default is [`Isolation::Anything`].
     ///
-    /// With less, a job may hold a lock across a parallel call even if other jobs need the lock.
-    /// [`isolate`](crate::isolate) does so for one call. Callers that are [guests](Self::guests)
-    /// run only what descends from their own call in any case.
+    /// With a stricter setting, a job may hold a lock across a parallel call even if other jobs
+    /// need the lock. [`isolate`](crate::isolate) does the same for one call. Callers that are
+    /// [guests](Self::guests) run only descendants of their own call in any case.
     ///
     /// It has no effect in a [breadth-first](Self::breadth_first) pool.
     ///
@@ -31,13 +31,13 @@ impl<S> ThreadPoolBuilder<S> {
         self
     }
 
-    /// Bounds how many jobs a worker begins one inside the other. A worker that waits in a job
-    /// which is deeper than `max_nesting` runs only what descends from what it waits for.
+    /// Bounds how many jobs a worker nests on its stack. A worker that waits in a job nested more
+    /// deeply than `max_nesting` runs only descendants of the jobs that it waits for.
     ///
-    /// A worker that waits runs other jobs on top of its stack, and may have to wait in these
-    /// again. So a program whose jobs all wait can use up a stack of any size. By default a
-    /// worker waits so when it has used half of its stack, on Linux, Android, Windows, macOS and
-    /// iOS. Elsewhere there is no bound by default.
+    /// A worker that waits runs other jobs on top of its stack, and these may wait in turn. So a
+    /// program whose jobs all wait can exhaust a stack of any size. By default, on Linux, Android,
+    /// Windows, macOS and iOS, a worker restricts its waits in this way when it has used half of
+    /// its stack. Elsewhere there is no bound by default.
     ///
     /// It has no effect in a [breadth-first](Self::breadth_first) pool.
     ///
