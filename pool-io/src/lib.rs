@@ -1,4 +1,4 @@
-//! Input and output for [`pool_std`], whose completion a job waits for while its worker runs other
+//! Input and output for [`pool_std`]: a job waits for an operation while its worker runs other
 //! jobs.
 //!
 //! A function of this crate starts an operation on the current pool and returns a [`Completion`]. A
@@ -6,8 +6,8 @@
 //! sleeps when there are none; a thread outside every pool blocks. A completion is also a
 //! [`Future`], for any executor.
 //!
-//! Use it where jobs both read and compute, or where many operations wait at the same time, such as
-//! reads of pipes and sockets. For one long wait without a file descriptor there is
+//! Use it if jobs both read and compute, or if many operations wait at the same time, such as reads
+//! of pipes and sockets. For a single long wait without a file descriptor, use
 //! [`block_in_place`](pool_std::block_in_place()).
 //!
 //! # Examples
@@ -25,19 +25,19 @@
 //! ```
 //!
 //! # Where operations run
-//! [`ThreadPoolBuilderExt::io`] chooses; [`backend()`] says what was chosen.
+//! [`ThreadPoolBuilderExt::io`] selects the backend; [`backend()`] returns it.
 //! - [`IoBackend::Ring`]: the kernel, through one `io_uring` per worker.
 //! - [`IoBackend::HelperThreads`]: a few threads that make blocking system calls, and more if all
 //!   of them block. This is the default; the threads are started by the first operation.
 //!
 //! # Ownership
 //! An operation owns its buffer and shares its [`File`]. So safe code can neither free a buffer nor
-//! close a descriptor that the kernel still uses: not by dropping the completion, and not by
-//! [cancelling](Completion::cancel) it. The buffer comes back with the result.
+//! close a descriptor that the kernel still uses, even by dropping the completion or by
+//! [cancelling](Completion::cancel) it. The buffer is returned with the result.
 //!
 //! # When no thread is left
-//! The kernel carries out some operations on threads of its own: an `fsync`, many an `open`, some
-//! reads of files. Where it may start none (`RLIMIT_NPROC`), such an operation of a ring fails with
+//! The kernel performs some operations on its own threads: `fsync`, many calls to `open`, and some
+//! reads of files. If it may not start any (`RLIMIT_NPROC`), such an operation of a ring fails with
 //! the error `EAGAIN`.
 //!
 //! # When a pool ends

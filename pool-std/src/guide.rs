@@ -1,8 +1,8 @@
-//! Pages of the book that the documentation of functions refers to.
+//! Pages of the book that the documentation refers to.
 //!
-//! - [`handles`]: jobs whose results are wanted later.
-//! - [`hangs`]: what a pool says of a program that hangs.
-//! - [`seeded`]: programs under many schedules, each of which repeats.
+//! - [`handles`]: jobs whose results are needed later.
+//! - [`hangs`]: what a pool reports about a program that hangs.
+//! - [`seeded`]: running programs under many reproducible schedules.
 //! - [`waiting`]: what to call around a wait.
 
 // A link on a page leads to another page of the book. Here the first definition of a name counts.

@@ -52,14 +52,14 @@ use crate::{
 
 /// A pool of worker threads.
 ///
-/// Created by [`ThreadPoolBuilder`](crate::ThreadPoolBuilder). A pool that is dropped finishes what
-/// was spawned and ends, but the drop does not wait for that. A process that returns from `main`
-/// meanwhile ends the workers, and jobs are lost. [`shutdown`](Self::shutdown),
+/// Created by [`ThreadPoolBuilder`](crate::ThreadPoolBuilder). A dropped pool finishes all spawned
+/// jobs and ends, but the drop does not wait for that. If the process returns from `main` in the
+/// meantime, the workers are terminated, and jobs are lost. [`shutdown`](Self::shutdown),
 /// [`shutdown_timeout`](Self::shutdown_timeout) and [`wait_idle`](Self::wait_idle) wait.
 ///
-/// A child of a process that forks has none of the pool's threads. On Linux and Android, methods
-/// that would need them panic there, or return an error, and the free functions use a global pool
-/// of the child's own.
+/// If the process forks, the child has none of the pool's threads. On Linux and Android, methods
+/// that would need them panic there, or return an error, and the free functions use the child's own
+/// global pool.
 ///
 /// # Examples
 /// ```
@@ -81,8 +81,8 @@ impl ThreadPool {
         Self { registry }
     }
 
-    /// Returns the pool's thread progress: to read without locks, in jobs and outside the pool,
-    /// what other threads replace and free. See the module [`progress`](crate::progress).
+    /// Returns the pool's thread progress, for reading data without locks, in jobs and outside the
+    /// pool, while other threads replace and free it. See the module [`progress`](crate::progress).
     ///
     /// # Examples
     /// ```
@@ -104,11 +104,11 @@ impl ThreadPool {
 
     /// Starts the threads of a pool with [lazy threads](crate::ThreadPoolBuilder::lazy_threads), if
     /// they have not been started. In a [deadlock
-    /// handler](crate::ThreadPoolBuilder::deadlock_handler) of the pool it starts none.
+    /// handler](crate::ThreadPoolBuilder::deadlock_handler) of the pool, it starts none.
     ///
     /// # Errors
-    /// [`BuildError::Spawn`] if the system refuses a thread. Those before it run; the next call, or
-    /// the next use of the pool, tries to start the others.
+    /// Returns [`BuildError::Spawn`] if the system refuses a thread. The threads started before it
+    /// run; the next call, or the next use of the pool, tries to start the others.
     ///
     /// # Examples
     /// ```
@@ -123,7 +123,7 @@ impl ThreadPool {
         Ok(())
     }
 
-    /// Returns what tells this pool from others in debug output.
+    /// Returns an identifier that distinguishes this pool from others in debug output.
     ///
     /// # Examples
     /// ```
@@ -136,7 +136,7 @@ impl ThreadPool {
         PoolId::of(&self.registry)
     }
 
-    /// Returns a name of this pool, which does not keep it running.
+    /// Returns a handle that names this pool without keeping it running.
     ///
     /// # Examples
     /// ```
@@ -154,39 +154,39 @@ impl ThreadPool {
         &self.registry
     }
 
-    /// Sets how many workers are active, and returns how many were before. The others are parked:
-    /// their threads sleep, run no jobs, and use no processor.
+    /// Sets the number of active workers, and returns the previous number. The other workers are
+    /// parked: their threads sleep, run no jobs, and use no processor time.
     ///
-    /// Use it where the number of processors that a program may use changes while the program runs:
-    /// under a GNU make job server, in a container with a new limit, or beside a second pool.
+    /// Use it if the number of processors that a program may use changes at run time: under a GNU
+    /// make jobserver, in a container with a new limit, or next to a second pool.
     ///
-    /// The workers with the numbers from 0 to `count - 1` are active. A worker that is to park does
-    /// so when it has ended its current job; until then it also runs other jobs in the waits of
-    /// that job. The call does not wait for that. Before it parks, the worker runs the jobs that it
-    /// has queued and that the active workers have not taken. What these spawn is for the active
-    /// workers. Any thread may call this, and so may a job, even on a worker that the call parks.
-    /// Of several calls at the same time the last one counts.
+    /// The workers with numbers from 0 to `count - 1` are active. Other workers park when they have
+    /// finished their current job; until then, they also run other jobs while that job waits. The
+    /// call does not wait for this. Before a worker parks, it runs the jobs that it has queued and
+    /// that the active workers have not taken. The jobs that these spawn go to the active workers.
+    /// Any thread or job may call this, even a job on a worker that the call parks. If several
+    /// threads call this at the same time, the last call wins.
     ///
     /// What does not change:
-    /// - Numbers: [`current_num_threads`](Self::current_num_threads) is the maximum, with which the
-    ///   pool was built, and a worker keeps its [number](Self::current_thread_index).
+    /// - [`current_num_threads`](Self::current_num_threads) is the maximum with which the pool was
+    ///   built, and a worker keeps its [number](Self::current_thread_index).
     /// - A [broadcast](Self::broadcast) runs on every worker. It revives parked workers for its
-    ///   jobs alone. So per-worker state can be set up and collected whatever the number of active
-    ///   workers.
+    ///   jobs only. So per-worker state can be set up and collected regardless of the number of
+    ///   active workers.
     /// - Start and exit handlers are called once per thread.
     /// - The thread of [`use_current_thread`](crate::ThreadPoolBuilder::use_current_thread) is
     ///   worker 0, and is never parked.
     ///
-    /// The [metrics](Self::metrics) of a parked worker say that it is absent. A pool that [follows
-    /// the processors](crate::ThreadPoolBuilder::follow_processors) does so no more.
+    /// The [metrics](Self::metrics) show a parked worker as absent. A pool that [follows the
+    /// processors](crate::ThreadPoolBuilder::follow_processors) stops doing so.
     ///
     /// # Complexity
     /// Linear in the number of workers that park or are revived. Takes a lock.
     ///
     /// # Errors
-    /// [`ActiveWorkersError`] if `count` is 0 or above the number of workers, if a deadlock
-    /// handler, or an acquire or release handler, calls, or in a child of the process that has
-    /// built the pool. Then nothing changes.
+    /// Returns an [`ActiveWorkersError`] and changes nothing if `count` is 0 or above the number of
+    /// workers, if the caller is a deadlock handler or an acquire or release handler, or in a child
+    /// of the process that built the pool.
     ///
     /// # Examples
     /// ```
@@ -211,8 +211,8 @@ impl ThreadPool {
         Ok(before)
     }
 
-    /// Returns how many workers are [active](Self::set_active_workers): the number that was last
-    /// asked for. Workers that are to park may still be in their last jobs.
+    /// Returns the number of [active](Self::set_active_workers) workers, as last requested. Workers
+    /// that will park may still be running their last jobs.
     ///
     /// # Examples
     /// ```
@@ -226,8 +226,8 @@ impl ThreadPool {
         self.registry.data().active.count()
     }
 
-    /// Whether this thread's deque holds jobs that no worker has started. None if this thread is
-    /// not one of the pool's workers.
+    /// Whether this thread's deque holds jobs that no worker has started. Returns None if this
+    /// thread is not one of the pool's workers.
     ///
     /// # Examples
     /// ```
@@ -241,7 +241,7 @@ impl ThreadPool {
         current_worker_of(&self.registry).map(|worker| worker.has_pending_jobs())
     }
 
-    /// Runs one job of this pool, on this worker's deque or stolen from another worker. Returns
+    /// Runs one job of this pool, from this worker's deque or stolen from another worker. Returns
     /// None if this thread is not one of the pool's workers.
     ///
     /// # Examples
@@ -256,7 +256,7 @@ impl ThreadPool {
         crate::api::yielding::yield_now()
     }
 
-    /// Runs one job of this worker's own deque. Returns None if this thread is not one of the
+    /// Runs one job from this worker's own deque. Returns None if this thread is not one of the
     /// pool's workers.
     ///
     /// # Examples

@@ -1,10 +1,11 @@
-//! A server that counts the words of texts. Connections are tasks of tokio; the words are counted
-//! on a pool of pool-std, so that a long text holds up no connection.
+//! A server that counts the words of texts. Connections are tokio tasks; the words are counted on a
+//! pool-std pool, so that a long text does not delay other connections.
 //!
-//! A client sends the length of a text in bytes, as a `u32` in big endian, and the text. It gets
-//! the number of words as a `u64`, and may then send the next text. A client that sends something
-//! else is disconnected, and so is one that sends more, or closes its sending side, before it has
-//! its answer. So is one that is silent for too long: otherwise such clients would keep others out.
+//! A client sends the length of a text in bytes, as a big-endian `u32`, and then the text. It
+//! receives the number of words as a `u64`, and may then send the next text. A client is
+//! disconnected if it sends something else, if it sends more data or closes its sending side before
+//! it has its answer, or if it is silent for too long, because such clients would otherwise keep
+//! others out.
 
 pub mod words;
 

@@ -179,7 +179,8 @@ pub enum ActiveWorkersError {
     },
     /// The caller is a deadlock handler, or an acquire or release handler, of a pool.
     InHandler,
-    /// The pool belongs to a parent of this process, which has forked. This process has none of its threads.
+    /// The pool belongs to a parent of this process, which has forked. This process has none of the
+    /// pool's threads.
     Forked,
 }
 
@@ -223,7 +224,8 @@ pub enum ShutdownError {
     FromWorker,
     /// The timeout has elapsed. The pool still ends when its work is done.
     TimedOut,
-    /// The pool belongs to a parent of this process, which has forked. This process has none of its threads.
+    /// The pool belongs to a parent of this process, which has forked. This process has none of the
+    /// pool's threads.
     Forked,
 }
 
@@ -257,7 +259,8 @@ pub enum WaitIdleError {
     /// The caller would wait for itself: it is one of the pool's own workers, or a thread that
     /// a [driver](crate::driver) has started, or is in the body of a scope of the pool.
     FromWorker,
-    /// The pool belongs to a parent of this process, which has forked. This process has none of its threads.
+    /// The pool belongs to a parent of this process, which has forked. This process has none of the
+    /// pool's threads.
     Forked,
 }
 
