@@ -33,29 +33,29 @@ use crate::{
     platform::{Registry, WorkerThread},
 };
 
-/// Marks the calling worker as blocked: it is about to wait for something that other jobs of its
-/// pool do, such as a message, the release of a lock, or a result that another worker computes.
+/// Marks the calling worker as blocked: it is about to wait for another job of its pool, for
+/// example for a message, the release of a lock, or a result that another worker computes.
 ///
-/// The thread that ends the wait calls [`Blocked::mark_unblocked`] before it does so. Then the
-/// worker counts as active from that moment on, and not only when the system lets it run. So mark
-/// under the lock that guards the event, and leave the ticket there. Where a closure encloses the
-/// wait, [`blocking`](crate::blocking()) is simpler. Neither starts a thread: [which way to
-/// wait](crate::guide::waiting) says what does.
+/// The thread that ends the wait must call [`Blocked::mark_unblocked`] before it does so. The
+/// worker then counts as active from that moment on, even before the system lets it run. So mark
+/// the worker under the lock that guards the event, and store the ticket there. If a closure
+/// encloses the wait, [`blocking`](crate::blocking()) is simpler. Neither starts a thread: see
+/// [which way to wait](crate::guide::waiting).
 ///
-/// A wait for something outside the pool, such as input, should not be marked in a pool with a
-/// deadlock handler: if all other workers are idle, it is reported. Neither should a wait in
-/// [`join`](crate::join()), a scope or [`install`](crate::ThreadPool::install), where the worker
-/// runs other jobs. Until the section ends, [`block_in_place`](crate::block_in_place()) lends no
-/// place.
+/// In a pool with a deadlock handler, do not mark a wait for something outside the pool, such as
+/// input: if all other workers are idle, it is reported. Do not mark a wait in
+/// [`join`](crate::join()), a scope or [`install`](crate::ThreadPool::install) either, because the
+/// worker runs other jobs there. Until the section ends,
+/// [`block_in_place`](crate::block_in_place()) does not lend the worker's place.
 ///
-/// If this mark completes a deadlock, the
-/// [deadlock handler](crate::ThreadPoolBuilder::deadlock_handler) is called here, before the call
-/// returns. [`ThreadPool::state`](crate::ThreadPool::state) shows the label. The call takes a lock
-/// of the pool and is meant for waits that put the thread to sleep.
+/// If this mark completes a deadlock, the [deadlock
+/// handler](crate::ThreadPoolBuilder::deadlock_handler) is called here, before the call returns.
+/// [`ThreadPool::state`](crate::ThreadPool::state) shows the label. The call takes a lock of the
+/// pool, and is intended for waits that put the thread to sleep.
 ///
 /// # Errors
 /// - [`MarkError::NotAWorker`]: the calling thread is not a worker.
-/// - [`MarkError::AlreadyBlocked`]: the worker is blocked already. It stays so, under its first
+/// - [`MarkError::AlreadyBlocked`]: the worker is already blocked, and remains so under its first
 ///   label.
 /// - [`MarkError::InHandler`]: a handler of a pool called this.
 ///
@@ -114,13 +114,13 @@ fn mark(label: Cow<'static, str>) -> Result<Blocked, MarkError> {
     Mark::new(worker, label).map(Blocked::from)
 }
 
-/// Unmarks several workers that were blocked. No report can come between the first and the last of
-/// one pool, so that threads which are resumed together are counted together.
+/// Unmarks several blocked workers. No report can come between the first and the last worker of one
+/// pool, so threads that are resumed together are counted together.
 ///
 /// # Errors
-/// [`MarkError::NotBlocked`] if some ticket names a section that has ended;
-/// [`MarkError::InHandler`] if a handler of a pool calls this, and then nothing has changed. All
-/// other tickets have had their effect.
+/// Returns [`MarkError::NotBlocked`] if a ticket names a section that has ended; all other tickets
+/// have taken effect. Returns [`MarkError::InHandler`] if a handler of a pool calls this; in that
+/// case, nothing has changed.
 ///
 /// # Examples
 /// ```
@@ -153,32 +153,31 @@ pub fn mark_all_unblocked(tickets: impl IntoIterator<Item = Blocked>) -> Result<
 }
 
 /// Runs a closure in which the calling worker waits, and marks the worker as blocked meanwhile, as
-/// [`mark_blocked`] does. Neither starts a thread: [which way to wait](crate::guide::waiting) says
-/// what does.
+/// [`mark_blocked`] does. Neither starts a thread: see [which way to wait](crate::guide::waiting).
 ///
-/// The closure gets the ticket of the section, to give it to the thread that will end the wait.
-/// That thread calls [`Blocked::mark_unblocked`] before it does so. If no thread has, the section
-/// ends when the closure returns or panics. That is enough for
+/// The closure receives the ticket of the section, to pass it to the thread that will end the wait.
+/// That thread calls [`Blocked::mark_unblocked`] before it does so. Otherwise, the section ends
+/// when the closure returns or panics. That is enough for
 /// [`ThreadPool::state`](crate::ThreadPool::state) and for the acquire and release handlers. With a
-/// deadlock handler it is too late: all other workers may fall asleep before this one runs again,
-/// and be reported.
+/// deadlock handler, it is too late: all other workers may fall asleep before this one runs again,
+/// which is reported as a deadlock.
 ///
 /// For waits that end without the pool, such as input, [`block_in_place`](crate::block_in_place())
-/// lets a spare thread run the pool's jobs meanwhile. But not inside a blocked section: there it
-/// lends no place.
+/// lets a spare thread run the pool's jobs meanwhile, except inside a blocked section.
 ///
 /// The worker calls the [release handler](crate::ThreadPoolBuilder::release_thread_handler) after
-/// it was marked, and the [acquire handler](crate::ThreadPoolBuilder::acquire_thread_handler) after
-/// it was unmarked.
+/// it is marked, and the [acquire handler](crate::ThreadPoolBuilder::acquire_thread_handler) after
+/// it is unmarked.
 ///
 /// On a thread that is not a worker, and in a handler of a pool, the closure runs without a mark,
-/// and its ticket names no section. Inside another section, the closure is part of that one: it
-/// gets its ticket.
+/// and its ticket names no section. Inside another section, the closure is part of that section and
+/// receives its ticket.
 ///
-/// The closure should not use the worker's own pool, whose jobs would count as blocked too.
+/// The closure should not use the worker's own pool, because the jobs it runs there would also
+/// count as blocked.
 ///
 /// # Panics
-/// Continues the closure's panic.
+/// Resumes the closure's panic.
 ///
 /// # Examples
 /// ```

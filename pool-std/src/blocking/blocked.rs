@@ -13,11 +13,11 @@ use crate::{
     platform::{Registry, WorkerThread, pool_of},
 };
 
-/// The ticket of one blocked section of a worker, with which another thread ends the section.
+/// The ticket of one blocked section of a worker, which lets another thread end the section.
 ///
-/// From [`mark_blocked`](crate::mark_blocked()) and [`blocking`](crate::blocking()). It names this
-/// section and no later one. The drop of a ticket does not end the section. A ticket that outlives
-/// its pool does no harm, and keeps nothing of the pool alive.
+/// Created by [`mark_blocked`](crate::mark_blocked()) and [`blocking`](crate::blocking()). It names
+/// this section and no later one. Dropping a ticket does not end the section. A ticket that
+/// outlives its pool is harmless, and keeps no part of the pool alive.
 ///
 /// # Examples
 /// ```
@@ -61,16 +61,16 @@ impl Blocked {
         self.mark
     }
 
-    /// Ends the section: the worker counts as active from now on. For the thread that is about to
-    /// end the worker's wait.
+    /// Ends the section: the worker counts as active from now on. To be called by the thread that
+    /// is about to end the worker's wait.
     ///
-    /// Call it before the worker can go on. Otherwise all other workers may fall asleep in between,
-    /// and the pool reports a deadlock although there is none. For several workers at once there is
-    /// [`mark_all_unblocked`](crate::mark_all_unblocked()).
+    /// Call it before the worker can continue. Otherwise all other workers may fall asleep in
+    /// between, and the pool reports a deadlock although there is none. To unmark several workers
+    /// at once, use [`mark_all_unblocked`](crate::mark_all_unblocked()).
     ///
     /// # Errors
-    /// - [`MarkError::NotBlocked`]: the section has ended, since this or a clone of it was used
-    ///   before, or the worker ended it.
+    /// - [`MarkError::NotBlocked`]: the section has already ended, because this ticket or a clone
+    ///   of it was used before, or the worker ended it.
     /// - [`MarkError::InHandler`]: a handler of a pool called this.
     pub fn mark_unblocked(&self) -> Result<(), MarkError> {
         if handlers::is_in_handler() {

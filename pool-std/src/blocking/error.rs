@@ -2,7 +2,7 @@
 
 use std::{error::Error, fmt};
 
-/// The error of a mark that cannot be made or removed. Nothing has changed then.
+/// The error of a mark that cannot be set or removed. In that case, nothing has changed.
 ///
 /// # Examples
 /// ```
@@ -12,14 +12,14 @@ use std::{error::Error, fmt};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum MarkError {
-    /// The calling thread is not a worker, so its blocking holds up no pool.
+    /// The calling thread is not a worker, so its blocking does not delay a pool.
     NotAWorker,
-    /// The calling worker is marked as blocked already.
+    /// The calling worker is already marked as blocked.
     AlreadyBlocked,
     /// The worker is not blocked, or no longer in the section that the ticket names.
     NotBlocked,
-    /// A handler of the pool called, which must neither mark nor unmark. A deadlock handler lets
-    /// another thread do that.
+    /// The caller is a handler of the pool, which must neither mark nor unmark. A deadlock handler
+    /// must let another thread do that.
     InHandler,
 }
 

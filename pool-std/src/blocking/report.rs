@@ -5,9 +5,9 @@ use std::fmt;
 use crate::blocking::state::{PoolState, WorkerStatus};
 
 /// A deadlock: every worker of a pool is blocked, asleep or absent, at least one is blocked, and no
-/// job waits that a worker which is not blocked may run.
+/// job is queued that an unblocked worker may run.
 ///
-/// Given to the [deadlock handler](crate::ThreadPoolBuilder::deadlock_handler). `{}` prints a line,
+/// Passed to the [deadlock handler](crate::ThreadPoolBuilder::deadlock_handler). `{}` prints a line
 /// and the table of the workers.
 ///
 /// # Examples
@@ -63,7 +63,7 @@ impl DeadlockReport {
         &self.state
     }
 
-    /// Returns what each worker does, in their order.
+    /// Returns what each worker is doing, in order of their numbers.
     ///
     /// # Examples
     /// ```
@@ -78,7 +78,7 @@ impl DeadlockReport {
         self.state.workers()
     }
 
-    /// Returns the workers that are blocked: at least one.
+    /// Returns the blocked workers, of which there is at least one.
     pub fn blocked(&self) -> impl Iterator<Item = &WorkerStatus> {
         self.state.blocked()
     }

@@ -13,7 +13,7 @@ use crate::{
     sync::{Mutex, lock},
 };
 
-/// A blocked section of a worker: what it waits for, and since when.
+/// A blocked section of a worker: what the worker waits for, and since when.
 ///
 /// # Examples
 /// ```

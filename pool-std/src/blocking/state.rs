@@ -1,4 +1,4 @@
-//! What every worker of a pool does at one moment.
+//! What every worker of a pool is doing at one moment.
 
 use std::{fmt, time::Duration};
 
@@ -11,7 +11,7 @@ use crate::{
     thread_pool::{ThreadPool, current::with_current_registry},
 };
 
-/// What a worker does at one moment.
+/// What a worker is doing at one moment.
 ///
 /// # Examples
 /// ```
@@ -23,7 +23,7 @@ use crate::{
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Activity {
-    /// The worker runs a job, or code of its own.
+    /// The worker runs a job, or its own code.
     Active,
     /// The worker is awake and searches for a job.
     Idle,
@@ -31,10 +31,10 @@ pub enum Activity {
     Asleep,
     /// The worker is in a blocked section, see [`blocking`](crate::blocking()).
     Blocked(BlockedSection),
-    /// No thread is the worker: none has come yet, or it has left.
+    /// No thread acts as the worker: none has arrived yet, or it has left.
     Absent,
-    /// The worker is not blocked. The crate is built without the feature `metrics`, which tells
-    /// more.
+    /// The worker is not blocked. More is not known, because the crate is built without the feature
+    /// `metrics`.
     Unknown,
 }
 
@@ -51,7 +51,7 @@ impl Activity {
     }
 }
 
-/// What is known of a worker at one moment.
+/// What is known about a worker at one moment.
 ///
 /// # Examples
 /// ```
@@ -66,7 +66,7 @@ impl Activity {
 pub struct WorkerStatus {
     /// The number of the worker in its pool.
     pub index: usize,
-    /// What the worker does.
+    /// What the worker is doing.
     pub activity: Activity,
     /// For how long the worker has been blocked. None if it is not, or if there is no clock.
     pub blocked_for: Option<Duration>,
@@ -88,7 +88,8 @@ impl WorkerStatus {
         }
     }
 
-    /// Returns the label of the section in which the worker is blocked. None if it is not.
+    /// Returns the label of the section in which the worker is blocked, or None if it is not
+    /// blocked.
     ///
     /// # Examples
     /// ```
@@ -141,12 +142,12 @@ fn printable(character: char) -> char {
     }
 }
 
-/// What every worker of a pool does at one moment. From
+/// What every worker of a pool is doing at one moment. Created by
 /// [`ThreadPool::state`](crate::ThreadPool::state).
 ///
-/// `{}` and `{:#?}` print a table with a row for each worker. The workers do not stop while their
+/// `{}` and `{:#?}` print a table with a row for each worker. The workers keep running while their
 /// states are read, so the rows need not be consistent with each other. In a
-/// [`DeadlockReport`](crate::DeadlockReport) they are.
+/// [`DeadlockReport`](crate::DeadlockReport) they are consistent.
 ///
 /// # Examples
 /// ```
@@ -203,19 +204,19 @@ impl PoolState {
         }
     }
 
-    /// Returns what is known of each worker, in their order.
+    /// Returns what is known about each worker, in order of their numbers.
     #[must_use]
     pub fn workers(&self) -> &[WorkerStatus] {
         &self.workers
     }
 
-    /// Returns the workers that are blocked.
+    /// Returns the blocked workers.
     pub fn blocked(&self) -> impl Iterator<Item = &WorkerStatus> {
         let is_blocked = |worker: &&WorkerStatus| matches!(worker.activity, Activity::Blocked(_));
         self.workers.iter().filter(is_blocked)
     }
 
-    /// Returns the workers that are asleep.
+    /// Returns the sleeping workers.
     ///
     /// # Examples
     /// ```
@@ -229,7 +230,7 @@ impl PoolState {
         self.workers.iter().filter(is_asleep)
     }
 
-    /// Returns about how many jobs from outside wait to be taken.
+    /// Returns the approximate number of queued jobs from outside.
     ///
     /// # Examples
     /// ```
@@ -274,16 +275,16 @@ impl fmt::Display for PoolState {
 }
 
 impl ThreadPool {
-    /// Returns what every worker does at this moment: whether it runs a job, searches for one,
-    /// sleeps, or is blocked, under which label and for how long.
+    /// Returns what every worker is doing now: whether it runs a job, searches for one, sleeps, or
+    /// is blocked, and if so under which label and for how long.
     ///
-    /// Use it when a program seems to hang: [this page](crate::guide::hangs) says what the answer
-    /// means.
+    /// Use it when a program seems to hang: [this page](crate::guide::hangs) explains how to read
+    /// the result.
     ///
-    /// Any thread may call this at any time, also a [deadlock
-    /// handler](crate::ThreadPoolBuilder::deadlock_handler). It stops no worker and waits for none.
-    /// Printed by `{}`, the answer is a table. For how often workers did what, see
-    /// [`metrics`](Self::metrics).
+    /// Any thread may call this at any time, including a [deadlock
+    /// handler](crate::ThreadPoolBuilder::deadlock_handler). It neither stops a worker nor waits
+    /// for one. Printed with `{}`, the result is a table. For counts of what the workers have done,
+    /// see [`metrics`](Self::metrics).
     ///
     /// # Examples
     /// ```
@@ -298,7 +299,7 @@ impl ThreadPool {
 }
 
 /// Returns the [state](ThreadPool::state) of the current pool: the one that this thread is a worker
-/// of, or the global one. See [what it says of a program that hangs](crate::guide::hangs).
+/// of, or the global pool. See [what it shows for a program that hangs](crate::guide::hangs).
 ///
 /// # Examples
 /// ```
