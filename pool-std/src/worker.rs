@@ -71,7 +71,7 @@ impl Worker<'_> {
     /// on.
     ///
     /// # Panics
-    /// - Continues the panic of `a`, or else that of `b`, when both have ended.
+    /// - Resumes the panic of `a`, or else that of `b`, when both have ended.
     /// - If the calling thread is not the worker at the moment, as in a closure of
     ///   [`block_in_place`](crate::block_in_place()). Safe code can bring the handle there only in
     ///   a wrapper that is `Send` for every type.
@@ -134,7 +134,7 @@ fn not_this_thread() -> ! {
 /// that sleeps, or else on a worker, for which the calling thread waits.
 ///
 /// # Panics
-/// Continues the closure's panic.
+/// Resumes the closure's panic.
 ///
 /// # Examples
 /// ```
@@ -156,7 +156,7 @@ impl ThreadPool {
     /// Runs a closure on a worker as [`install`](Self::install) does, and gives it that worker.
     ///
     /// # Panics
-    /// Continues the closure's panic.
+    /// Resumes the closure's panic.
     ///
     /// # Examples
     /// ```

@@ -37,7 +37,7 @@ use crate::{
 /// because its workers cannot skip older jobs.
 ///
 /// # Panics
-/// Continues the panic of the closure.
+/// Resumes the panic of the closure.
 ///
 /// # Examples
 /// Each job holds a lock across a join, and all need the same lock:
@@ -76,7 +76,7 @@ where
 /// another pool runs no job of its own pool until that call returns.
 ///
 /// # Panics
-/// Continues the panic of the closure.
+/// Resumes the panic of the closure.
 ///
 /// # Examples
 /// ```

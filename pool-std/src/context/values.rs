@@ -107,7 +107,7 @@ impl Drop for Restore {
 /// there again when the closure ends.
 ///
 /// # Panics
-/// Continues the closure's panic.
+/// Resumes the closure's panic.
 ///
 /// # Examples
 /// ```

@@ -81,7 +81,7 @@ impl Drop for Signal {
 /// pool.
 ///
 /// # Panics
-/// Continues a panic of `begin`, when the signal has been set.
+/// Resumes a panic of `begin`, when the signal has been set.
 ///
 /// # Examples
 /// ```

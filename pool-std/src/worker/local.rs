@@ -81,7 +81,7 @@ impl<T: Send> WorkerLocal<T> {
     /// global one. Calls `initial` with the number of each worker, on this thread.
     ///
     /// # Panics
-    /// Continues a panic of `initial`.
+    /// Resumes a panic of `initial`.
     pub fn new(initial: impl FnMut(usize) -> T) -> Self {
         // SAFETY: 1. the reference is used at once.
         let pool = match unsafe { WorkerThread::current() } {
@@ -106,7 +106,7 @@ impl<T: Send> WorkerLocal<T> {
     ///
     /// # Panics
     /// - If this thread is not a worker of the pool: see [`try_with`](Self::try_with).
-    /// - Continues the closure's panic.
+    /// - Resumes the closure's panic.
     #[inline]
     #[track_caller]
     pub fn with<R>(&self, closure: impl FnOnce(&T) -> R) -> R {
@@ -176,7 +176,7 @@ impl ThreadPool {
     /// this thread.
     ///
     /// # Panics
-    /// Continues a panic of the closure.
+    /// Resumes a panic of the closure.
     ///
     /// # Examples
     /// ```
