@@ -19,6 +19,13 @@ use crate::{
     },
 };
 
+mod many;
+
+use many::{
+    a_broadcast_reaches_sleeping_workers, jobs_broadcast_before_a_panic_of_their_iterator_are_run,
+    jobs_injected_before_a_panic_of_their_iterator_are_run,
+};
+
 /// The whole suite on one platform.
 macro_rules! suite {
     ($name:ident, $platform:ty) => {
@@ -307,48 +314,6 @@ fn calls_across_pools<P: TestPlatform>() {
     });
 }
 
-/// Broadcasts to workers that sleep: a queue that the check before sleeping forgets hangs
-/// (rayon#992).
-fn a_broadcast_reaches_sleeping_workers<P: TestPlatform>() {
-    use std::{ptr::NonNull, vec::Vec};
-
-    use crate::{
-        BlockingLatch, Latch,
-        job::{JobFn, StackJob},
-    };
-
-    fn run<P: TestPlatform, L: Latch<Platform = P>, F: JobFn<P>>(
-        jobs: &[StackJob<L, F>],
-        registry: &Registry<P>,
-        nodes: &mut [<P::Queue as JobQueue>::Node],
-    ) {
-        // SAFETY: both stay until the caller has waited for every latch.
-        unsafe {
-            registry.inject_broadcast(
-                nodes
-                    .iter_mut()
-                    .zip(jobs)
-                    .map(|(node, job)| (NonNull::from(node), job.as_job_ref())),
-            );
-        }
-    }
-
-    with_pool_on::<P, _>(3, |registry| {
-        for _ in 0..if cfg!(miri) { 3 } else { 300 } {
-            let jobs: Vec<_> = (0..3)
-                .map(|_| StackJob::new(|_| here::<P>(), BlockingLatch::<P>::new()))
-                .collect();
-            let mut nodes: Vec<_> = (0..3).map(|_| P::Queue::node()).collect();
-            run(&jobs, registry, &mut nodes);
-            for (index, job) in jobs.iter().enumerate() {
-                job.latch().wait();
-                // SAFETY: 1. the latch is set; 2. once.
-                assert_eq!(unsafe { job.take_result() }, index);
-            }
-        }
-    });
-}
-
 /// Calls from many threads at once, while the workers fall asleep and wake.
 fn stampede_of_calls_from_outside<P: TestPlatform>() {
     let (threads, calls) = if cfg!(miri) { (2, 3) } else { (4, 1_000) };
@@ -375,55 +340,5 @@ fn there_is_one_of_each_worker<P: TestPlatform>() {
             assert!(unsafe { WorkerThread::new(Arc::as_ptr(registry), worker.index()) }.is_none());
         });
         assert!(registry.worker(1).is_err());
-    });
-}
-
-fn jobs_injected_before_a_panic_of_their_iterator_are_run<P: TestPlatform>() {
-    with_pool_on::<P, _>(1, |registry| {
-        let job = StackJob::new(|_: JobContext<'_, P>| 7, BlockingLatch::<P>::new());
-        let mut node = P::Queue::node();
-        let node = core::ptr::NonNull::from(&mut node);
-        let panic = catch_unwind(AssertUnwindSafe(|| {
-            let jobs = core::iter::once(()).map(|()| {
-                // SAFETY: 1. it stays until its latch is set; 2. this is the only use, and any
-                // thread may set it.
-                (node, unsafe { job.as_job_ref() })
-            });
-            let jobs = jobs.chain(core::iter::once_with(|| panic!("after one job")));
-            // SAFETY: 1. the node stays until the job has been run.
-            unsafe { registry.inject_many(jobs) };
-        }));
-        assert!(panic.is_err());
-        job.latch().wait();
-        // SAFETY: 1. the latch is set; 2. once.
-        assert_eq!(unsafe { job.take_result() }, 7);
-    });
-}
-
-fn jobs_broadcast_before_a_panic_of_their_iterator_are_run<P: TestPlatform>() {
-    with_pool_on::<P, _>(2, |registry| {
-        // Unless they never sleep.
-        for _ in 0..if cfg!(miri) { 100 } else { 10_000 } {
-            if registry.num_sleeping() < 2 {
-                std::thread::yield_now();
-            }
-        }
-        let job = StackJob::new(|_| here::<P>(), BlockingLatch::<P>::new());
-        let mut node = P::Queue::node();
-        let node = core::ptr::NonNull::from(&mut node);
-        let panic = catch_unwind(AssertUnwindSafe(|| {
-            let jobs = core::iter::once(()).map(|()| {
-                // SAFETY: 1. it stays until its latch is set; 2. this is the only use, and any
-                // thread may set it.
-                (node, unsafe { job.as_job_ref() })
-            });
-            let jobs = jobs.chain(core::iter::once_with(|| panic!("after one job")));
-            // SAFETY: 1. the node stays until the job has been run.
-            unsafe { registry.inject_broadcast(jobs) };
-        }));
-        assert!(panic.is_err());
-        job.latch().wait();
-        // SAFETY: 1. the latch is set; 2. once.
-        assert_eq!(unsafe { job.take_result() }, 0);
     });
 }
