@@ -3,6 +3,7 @@
 pub(crate) mod adopted;
 pub(crate) mod frames;
 pub(crate) mod local;
+pub(crate) mod spawn;
 pub(crate) mod thread;
 
 use std::{fmt, mem::ManuallyDrop, ptr};

@@ -17,6 +17,7 @@ use crate::thread_pool::handlers::PanicHandler;
 
 mod guards;
 mod looks;
+mod outcome;
 mod state;
 // Other systems do not tell what a thread does.
 #[cfg(all(test, target_os = "linux", not(miri)))]
@@ -311,47 +312,6 @@ impl Turns {
             _ => state.stuck.insert((choice, Instant::now())).1,
         };
         (since.elapsed() >= limit).then_some(report)
-    }
-
-    /// Returns the number of choices so far, and the switches, if they are recorded.
-    pub(super) fn record(&self) -> Record {
-        let state = self.lock();
-        (state.choices.made(), state.choices.record().to_vec())
-    }
-
-    /// Returns what handles the panics of spawned jobs, in pools without a handler, if a program is
-    /// explored.
-    pub(crate) fn panic_handler(self: &Arc<Self>) -> Option<Box<PanicHandler>> {
-        self.first_panics.as_ref()?;
-        let turns = self.clone();
-        Some(Box::new(move |payload| {
-            if let Some(panics) = &turns.first_panics {
-                panics.note_spawned_job(payload, turns.record());
-            }
-        }))
-    }
-
-    /// Keeps what the schedule is, for a program that is explored and panics.
-    pub(super) fn note_panic_of_program(&self) {
-        if let Some(panics) = &self.first_panics {
-            panics.note_program(self.record());
-        }
-    }
-
-    /// Returns how a program has failed, by itself or in a job that it has spawned, and what the
-    /// schedule was then, or is now.
-    pub(super) fn take_outcome(&self, result: Result<(), String>) -> (Option<String>, Record) {
-        let panics = self.first_panics.as_ref();
-        match result {
-            Err(failure) => {
-                let record = panics.and_then(FirstPanics::take_program);
-                (Some(failure), record.unwrap_or_else(|| self.record()))
-            }
-            Ok(()) => match panics.and_then(FirstPanics::take_spawned_job) {
-                Some((failure, record)) => (Some(failure), record),
-                None => (None, self.record()),
-            },
-        }
     }
 
     /// Locks the state. The thread does not sleep for it: to the system it would be blocked.

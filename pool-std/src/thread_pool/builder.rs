@@ -48,7 +48,8 @@ use crate::{
     tracer::{PoolRings, WorkerTracer},
     worker::{
         adopted,
-        thread::{DefaultSpawn, Role, ThreadBuilder, ThreadSpawn},
+        spawn::{DefaultSpawn, ThreadSpawn},
+        thread::{Role, ThreadBuilder},
     },
 };
 

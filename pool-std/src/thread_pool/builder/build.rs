@@ -9,7 +9,10 @@ use std::{
 use super::{Settings, ThreadPoolBuilder};
 use crate::{
     thread_pool::{ThreadPool, end::take_part_in_the_end, error::BuildError, global},
-    worker::thread::{DefaultSpawn, ScopedSpawn, ThreadBuilder, ThreadSpawn},
+    worker::{
+        spawn::{DefaultSpawn, ScopedSpawn, ThreadSpawn},
+        thread::ThreadBuilder,
+    },
 };
 
 impl ThreadPoolBuilder {

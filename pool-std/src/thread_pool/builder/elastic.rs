@@ -9,7 +9,7 @@ use crate::{
         error::BuildError,
         spares::{SpareSettings, Spares},
     },
-    worker::thread::{SpareStart, ThreadSpawn},
+    worker::{spawn::ThreadSpawn, thread::SpareStart},
 };
 
 impl<S> ThreadPoolBuilder<S> {

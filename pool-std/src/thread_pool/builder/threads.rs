@@ -8,7 +8,7 @@ use super::ThreadPoolBuilder;
 use crate::{
     parker::ParkerKind,
     thread_pool::error::BuildError,
-    worker::thread::{CustomSpawn, ThreadBuilder},
+    worker::{spawn::CustomSpawn, thread::ThreadBuilder},
 };
 
 /// The stack that a worker needs, without that of its jobs.
