@@ -4,6 +4,7 @@
 #![cfg(all(any(target_os = "linux", target_os = "android"), not(miri)))]
 
 mod children;
+mod ended;
 mod seeds;
 #[path = "../support/fork.rs"]
 mod support;

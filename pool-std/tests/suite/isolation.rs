@@ -2,8 +2,6 @@
 
 use std::{
     cell::Cell,
-    io,
-    process::Stdio,
     sync::{
         Arc, Mutex,
         atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst},
@@ -15,6 +13,8 @@ use std::{
 
 mod bodies;
 mod handles;
+#[cfg(not(miri))]
+mod hangs;
 mod inherited;
 mod leftovers;
 mod loans;
@@ -23,8 +23,6 @@ mod outside;
 mod wakes;
 mod yields;
 
-#[cfg(not(miri))]
-use crate::again;
 use pool_std::{
     Isolation, SleepKind, ThreadPool, ThreadPoolBuilder, Yield, isolate, join, with_isolation,
 };
@@ -33,9 +31,6 @@ use pool_std::{
 const CHANCE: Duration = Duration::from_millis(100);
 /// How long a program that should end may take.
 const LIMIT: Duration = Duration::from_secs(if cfg!(miri) { 120 } else { 20 });
-/// How long a program that hangs is watched.
-#[cfg(not(miri))]
-const HANGS: Duration = Duration::from_secs(3);
 
 fn pool(workers: usize) -> ThreadPool {
     ThreadPoolBuilder::new()
@@ -127,87 +122,6 @@ fn a_caller_from_outside_may_hold_a_lock_across_a_join() {
     let builder = ThreadPoolBuilder::new().num_threads(2);
     let pool = builder.sleep(SleepKind::Jec).build().unwrap();
     assert!(!hold_a_lock(&pool, |body| pool.call(body)));
-}
-
-#[cfg(not(miri))]
-#[test]
-fn a_lock_held_across_a_join_that_is_not_isolated_hangs() {
-    if again::is_child() {
-        let pool = pool(2);
-        hold_a_lock(&pool, |body| pool.install(body));
-        return;
-    }
-    assert!(!ends("a_lock_held_across_a_join_that_is_not_isolated_hangs").unwrap());
-}
-
-/// Waits for a detached job, in a way that runs other jobs if it may.
-#[cfg(not(miri))]
-fn wait_for_a_detached_job(isolation: Isolation) {
-    let other = pool(1);
-    pool(1).install(|| {
-        with_isolation(isolation, || {
-            let (sender, receiver) = mpsc::channel();
-            pool_std::spawn(move || sender.send(()).unwrap());
-            other.install(move || receiver.recv().unwrap());
-        });
-    });
-}
-
-#[cfg(not(miri))]
-#[test]
-fn a_detached_job_that_an_isolated_call_waits_for_hangs() {
-    if again::is_child() {
-        return wait_for_a_detached_job(Isolation::Subtree);
-    }
-    wait_for_a_detached_job(Isolation::Anything);
-    assert!(!ends("a_detached_job_that_an_isolated_call_waits_for_hangs").unwrap());
-}
-
-/// Waits for a job that has spawned another one on its thief's deque, and waits for that.
-#[cfg(not(miri))]
-fn wait_for_a_job_of_a_thief(isolation: Isolation) {
-    let [has_begun, inner_has_run] = [(); 2].map(|()| AtomicBool::new(false));
-    pool(2).install(|| {
-        with_isolation(isolation, || {
-            pool_std::scope(|scope| {
-                scope.spawn(|scope| {
-                    has_begun.store(true, SeqCst);
-                    scope.spawn(|_| inner_has_run.store(true, SeqCst));
-                    wait_for(&inner_has_run);
-                });
-                wait_for(&has_begun);
-            });
-        });
-    });
-}
-
-#[cfg(not(miri))]
-#[test]
-fn a_job_of_a_thief_that_a_call_takes_no_jobs_from_hangs() {
-    if again::is_child() {
-        return wait_for_a_job_of_a_thief(Isolation::Nothing);
-    }
-    for isolation in [Isolation::Anything, Isolation::Subtree] {
-        wait_for_a_job_of_a_thief(isolation);
-    }
-    assert!(!ends("a_job_of_a_thief_that_a_call_takes_no_jobs_from_hangs").unwrap());
-}
-
-/// Runs a test as a process of its own. Returns whether it ends in time.
-#[cfg(not(miri))]
-fn ends(name: &str) -> io::Result<bool> {
-    let mut child = again::child(&format!("isolation::{name}"));
-    let mut child = child.stdout(Stdio::null()).spawn()?;
-    let begin = Instant::now();
-    while begin.elapsed() < HANGS {
-        if child.try_wait()?.is_some() {
-            return Ok(true);
-        }
-        thread::sleep(Duration::from_millis(10));
-    }
-    child.kill()?;
-    child.wait()?;
-    Ok(false)
 }
 
 /// All jobs need one lock, and hold it across a call that uses all workers.

@@ -1,0 +1,117 @@
+//! Children that leave what only the parent can end.
+
+use std::{
+    io, process,
+    sync::atomic::{AtomicBool, Ordering::SeqCst},
+    thread,
+};
+
+use crate::support::{End, alone, end_of, fork};
+use pool_std::{ThreadPool, ThreadPoolBuilder, join};
+
+fn pool(threads: usize) -> ThreadPool {
+    let builder = ThreadPoolBuilder::new().num_threads(threads);
+    builder.build().unwrap()
+}
+
+/// Expects that a child which leaves the closure, on whose end a thread waits, is ended.
+fn expect_abort(run: impl FnOnce(&mut dyn FnMut())) {
+    let mut child = None;
+    run(&mut || child = fork());
+    // The child does not come here.
+    let Some(child) = child else { process::exit(1) };
+    assert_eq!(end_of(child), End::Signal(libc::SIGABRT));
+}
+
+#[test]
+fn a_child_that_leaves_a_section_of_blocking_is_ended() {
+    alone(|| {
+        let builder = ThreadPoolBuilder::new().num_threads(1);
+        let pool = builder.max_blocking_threads(1).build().unwrap();
+        thread::scope(|threads| {
+            threads.spawn(|| {
+                let mut child = None;
+                pool.install(|| pool_std::block_in_place(|| child = fork()));
+                assert_eq!(end_of(child.unwrap()), End::Signal(libc::SIGABRT));
+            });
+        });
+    });
+}
+
+#[test]
+fn a_child_that_leaves_a_scope_is_ended_if_its_jobs_are_in_the_parent() {
+    alone(|| {
+        let pool = pool(1);
+        let may_end = AtomicBool::new(false);
+        expect_abort(|fork| {
+            pool.in_place_scope(|scope| {
+                scope.spawn(|_| {
+                    while !may_end.load(SeqCst) {
+                        thread::yield_now();
+                    }
+                });
+                fork();
+                may_end.store(true, SeqCst);
+            });
+        });
+        let child = pool.in_place_scope(|_| fork());
+        let Some(child) = child else { process::exit(0) };
+        assert_eq!(end_of(child), End::Exit(0));
+    });
+}
+
+/// The child cannot take the lock, and must not wait for it.
+#[test]
+fn a_child_is_ended_while_a_thread_of_the_parent_prints_an_error() {
+    alone(|| {
+        let [is_locked, may_end] = [(); 2].map(|()| AtomicBool::new(false));
+        thread::scope(|threads| {
+            threads.spawn(|| {
+                let _locked = io::stderr().lock();
+                is_locked.store(true, SeqCst);
+                while !may_end.load(SeqCst) {
+                    thread::yield_now();
+                }
+            });
+            while !is_locked.load(SeqCst) {
+                thread::yield_now();
+            }
+            expect_abort_of_a_join();
+            may_end.store(true, SeqCst);
+        });
+    });
+}
+
+#[test]
+fn a_join_whose_half_is_in_the_parent_ends_the_child() {
+    alone(|| {
+        expect_abort_of_a_join();
+    });
+}
+
+/// The frame of the join cannot be left, and the other half is in the parent.
+fn expect_abort_of_a_join() {
+    let pool = pool(2);
+    let [has_begun, may_end] = [(); 2].map(|()| AtomicBool::new(false));
+    let mut child = None;
+    pool.install(|| {
+        join(
+            || {
+                while !has_begun.load(SeqCst) {
+                    thread::yield_now();
+                }
+                child = fork();
+                if child.is_some() {
+                    may_end.store(true, SeqCst);
+                }
+            },
+            || {
+                has_begun.store(true, SeqCst);
+                while !may_end.load(SeqCst) {
+                    thread::yield_now();
+                }
+            },
+        )
+    });
+    assert_eq!(end_of(child.unwrap()), End::Signal(libc::SIGABRT));
+}
