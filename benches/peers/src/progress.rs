@@ -2,6 +2,7 @@
 //! what it costs to update more often, and what it gains; a load with reference counts and without
 //! them.
 
+mod cell;
 mod interval;
 mod reading;
 mod retiring;
@@ -82,6 +83,11 @@ pub(crate) fn cases(threads: &[usize]) -> Vec<Case> {
             reading::<reading::Updating<FullFences>>,
         );
         read("update", "crossbeam-epoch", reading::<reading::Pinning>);
+        // A value that is replaced as a whole.
+        read("cell", "ours", reading::<cell::Ours>);
+        read("cell", "arc-swap", reading::<cell::Swapped>);
+        read("cell", "crossbeam-epoch", reading::<cell::Epoch>);
+        read("cell", "rw-lock", reading::<cell::Locked>);
 
         let mut retire = |name: &str, system: &str, unit: Unit, run: fn(usize) -> f64| {
             let run = move || run(threads);
