@@ -91,7 +91,7 @@ mod tests {
     fn a_guard_of_another_protocol_is_refused() {
         assert_eq!(guard_of(Kind::Jec, "cascade").unwrap(), Guard::Cascade);
         let error = guard_of(Kind::Classic, "cascade").unwrap_err().to_string();
-        let expected = "`classic` has no guard `cascade`; it is one of jec, hints";
+        let expected = "`classic` has no guard `cascade`; it is one of jec, one-socket, hints";
         assert_eq!(error, expected);
         let error = guard_of(Kind::Jec, "cascada").unwrap_err().to_string();
         assert_eq!(error, "no guard `cascada`");
