@@ -21,6 +21,11 @@ use super::{Progress, ReadGuard};
 /// A read that lasts keeps every value from being dropped that was replaced meanwhile, in all
 /// cells of the pool.
 ///
+/// Old values are dropped by a worker between two jobs, or by a thread that replaces a value, of
+/// this cell or of another one of the pool. When the pool has ended, no worker is left: a value
+/// that is still read when it is replaced then is dropped by the next such call, or with the last
+/// [`Progress`] of the pool.
+///
 /// # Examples
 /// ```
 /// use pool_std::progress::RcuCell;
@@ -95,12 +100,12 @@ impl<T: Send + Sync + 'static> RcuCell<T> {
         }
     }
 
-    /// Replaces the value. The old one is dropped when the last read that may see it has ended:
-    /// in this call, or by a worker between two jobs.
+    /// Replaces the value. The old one is dropped when the last read that may see it has ended,
+    /// perhaps in this call.
     ///
-    /// So do not hold a lock that the drop of the value takes. A panic in that drop goes to the
-    /// pool's [handler](crate::ThreadPoolBuilder::panic_handler); without one it aborts the
-    /// process.
+    /// The call may also drop old values of other cells of the pool. So do not hold a lock that the
+    /// drop of any of them takes. A panic in such a drop goes to the pool's
+    /// [handler](crate::ThreadPoolBuilder::panic_handler); without one it aborts the process.
     ///
     /// # Examples
     /// See [`RcuCell`].
@@ -115,7 +120,11 @@ impl<T: Send + Sync + 'static> RcuCell<T> {
 
     /// Replaces the value by one that is made of it. If another thread replaces the value
     /// meanwhile, the closure is called again with the new one, and what it has returned before is
-    /// dropped.
+    /// dropped in this call. The old value is dropped as by [`replace`](Self::replace), with the
+    /// same rule about locks.
+    ///
+    /// The closure runs during a read, so it must not [wait](Progress::wait_for) for a moment of
+    /// the pool.
     ///
     /// # Examples
     /// ```

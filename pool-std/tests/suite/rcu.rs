@@ -126,6 +126,24 @@ fn a_cell_outlives_its_pool() {
     wait_for_none(&alive);
 }
 
+/// No worker is left that would drop the value when the reference ends. So a call that replaces a
+/// value of another cell does.
+#[test]
+fn a_replacement_drops_old_values_of_other_cells() {
+    let alive = Arc::new(AtomicUsize::new(0));
+    let pool = pool(1);
+    let cell = RcuCell::new(pool.progress(), Value::new(1, &alive));
+    let other = RcuCell::new(pool.progress(), 1);
+    pool.shutdown().unwrap();
+    let first = cell.read();
+    cell.replace(Value::new(2, &alive));
+    drop(first);
+    assert_eq!(alive.load(SeqCst), 2, "no thread has dropped it yet");
+    other.replace(2);
+    assert_eq!(alive.load(SeqCst), 1);
+    assert_eq!(cell.read().check(), 2);
+}
+
 #[test]
 fn an_update_that_panics_changes_nothing() {
     let pool = pool(1);
