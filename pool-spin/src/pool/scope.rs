@@ -64,7 +64,8 @@ impl<'scope, S: System> Scope<'scope, S> {
     ///
     /// If the arena is full, the closure runs before this returns: here, if this core is a worker
     /// of the pool, otherwise on a worker. If the worker that waits for the scope is isolated, see
-    /// below, the call also returns when the arena has room for the closure.
+    /// below, the call also returns when the arena has room for the closure. An arena without slots
+    /// never has: then the call needs another worker that is not isolated.
     ///
     /// If the worker that waits for the scope is [isolated](pool_core::Isolation), some closures
     /// run on that worker alone, when it waits for the scope. They are those that are spawned by a
