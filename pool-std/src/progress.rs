@@ -1,14 +1,14 @@
-//! Thread progress of a pool: reading without locks what other threads replace and free.
+//! Thread progress of a pool: lets threads read without locks what others replace and free.
 //!
-//! A thread [reads](Progress::read) under a guard. What is taken out of reach meanwhile is
-//! [dropped](Progress::retire), and what is [deferred](Progress::defer) is run, when every guard
-//! that existed at that moment is gone. Jobs and threads outside the pool do both alike. A guard
+//! A thread [reads](Progress::read) under a guard. A value that is unlinked meanwhile is
+//! [dropped](Progress::retire), and a [deferred](Progress::defer) closure is run, when every guard
+//! that existed at that moment is gone. Jobs and threads outside the pool may do both. A guard
 //! costs two changes of a word that few threads share; the values that are read have no reference
 //! count.
 //!
-//! From [`ThreadPool::progress`](crate::ThreadPool::progress). A value that is replaced as a whole
-//! needs no more than an [`RcuCell`]. The example `concurrent_map` of this crate is a map that jobs
-//! read without locks.
+//! Call [`ThreadPool::progress`](crate::ThreadPool::progress) to use it. For a value that is
+//! replaced as a whole, an [`RcuCell`] is enough. The example `concurrent_map` of this crate is a
+//! map that jobs read without locks.
 
 use std::{cell::Cell, fmt, mem, ptr::NonNull, sync::Arc};
 
@@ -31,8 +31,9 @@ use crate::{
 /// The thread progress of a pool, for jobs and for threads outside the pool. Created by
 /// [`ThreadPool::progress`](crate::ThreadPool::progress).
 ///
-/// The handle can be cloned and kept, for instance in a structure whose nodes it frees. It does not
-/// keep the pool from ending; after that, threads outside the pool finish what is left.
+/// The handle can be cloned and stored, for instance in a structure whose nodes it frees. It does
+/// not keep the pool alive; after the pool has ended, threads outside the pool complete the
+/// remaining operations.
 ///
 /// # Examples
 /// ```
@@ -73,11 +74,11 @@ impl Progress {
         }
     }
 
-    /// Keeps what is in reach from being dropped, until the guard is dropped, which should be soon.
+    /// Keeps reachable values from being dropped until the guard is dropped, which should be soon.
     /// Works in a job and outside the pool; a thread may have several guards.
     ///
-    /// A guard may be held while the thread waits in a join or a scope, and runs other jobs
-    /// meanwhile: what is retired then is kept that long.
+    /// A guard may be held while the thread waits in a join or a scope and runs other jobs. Values
+    /// that are retired meanwhile are kept for that long.
     ///
     /// # Examples
     /// ```
@@ -100,11 +101,12 @@ impl Progress {
         }
     }
 
-    /// Runs a closure when every guard that exists now is gone. Does not wait for that.
+    /// Runs a closure when every guard that exists now is gone. Does not wait until then.
     ///
-    /// A worker runs it between two jobs, or a thread that defers something, perhaps in this call.
-    /// So do not hold a lock that the closure takes. Its panic goes to the pool's
-    /// [handler](crate::ThreadPoolBuilder::panic_handler); without one it aborts the process.
+    /// The closure runs on a worker between two jobs, or on a thread that defers something, perhaps
+    /// within this call. So do not hold a lock that the closure takes. If the closure panics, the
+    /// pool's [handler](crate::ThreadPoolBuilder::panic_handler) is called; without a handler, the
+    /// process aborts.
     ///
     /// # Examples
     /// ```
@@ -119,15 +121,15 @@ impl Progress {
         self.schedule(Box::new(Operation::new(move || data.run(closure))));
     }
 
-    /// Drops a value when every guard that exists now is gone: as [deferred](Self::defer), but
+    /// Drops a value when every guard that exists now is gone, as [`defer`](Self::defer) does, but
     /// without allocating. Its drop must not panic.
     ///
     /// See [`Progress`] for an example.
     ///
     /// # Safety
-    /// 1. `value` came from [`Box::into_raw`] and is given here once.
-    /// 2. A thread that takes a guard when this call has begun does not find it: the call may drop
-    ///    it.
+    /// 1. `value` came from [`Box::into_raw`] and is passed here only once.
+    /// 2. A thread that creates a guard after this call has begun cannot reach the value: the call
+    ///    may drop it.
     pub unsafe fn retire<T: Send + 'static>(&self, value: *mut Reclaimable<T>) {
         // SAFETY: 1. and 2. are forwarded to our caller. 3. It is scheduled.
         self.schedule(unsafe { Reclaimable::into_operation(value) });
@@ -151,9 +153,9 @@ impl Progress {
 
     /// Returns the moment when every guard that exists now is gone.
     ///
-    /// When it is reached, each thread that takes a guard, or has one, has also executed a full
-    /// fence since now: what was written before this call, and is published then, is seen whole,
-    /// even by readers that execute no fence.
+    /// When it is reached, each thread that creates or holds a guard has also executed a full fence
+    /// since this call. So values that were written before this call and are published after that
+    /// moment are seen whole, even by readers that execute no fence.
     ///
     /// # Examples
     /// ```
@@ -171,7 +173,7 @@ impl Progress {
         self.registry.progress().later()
     }
 
-    /// Whether a moment is reached. Polling makes progress, if nothing stands in the way.
+    /// Whether a moment has been reached. Polling makes progress if nothing prevents it.
     ///
     /// # Panics
     /// If the value is another pool's.
@@ -194,10 +196,11 @@ impl Progress {
     }
 
     /// Waits for a moment. A worker of any pool runs jobs of its pool meanwhile; any other thread
-    /// parks. A thread that holds a guard of this pool would wait for itself.
+    /// parks. Do not call this while holding a guard of this pool: the thread would wait for
+    /// itself.
     ///
     /// # Panics
-    /// If the value is another pool's, or the pool is that of a parent of this process.
+    /// If the moment belongs to another pool, or the pool to a parent of this process.
     ///
     /// # Examples
     /// ```
@@ -241,10 +244,9 @@ impl Progress {
         mem::forget(no_way_out);
     }
 
-    /// Calls a closure that wakes a thread or a task when a moment is reached, while the caller
-    /// goes on. Another thread calls the closure in the middle of its work, or this one at
-    /// once. So the closure must only wake. Its panic goes where that of a
-    /// [deferred](Self::defer) closure goes.
+    /// Calls a closure that wakes a thread or a task when a moment is reached. Does not wait. The
+    /// closure is called by another thread in the middle of its work, or by this thread at once, so
+    /// it must only wake. Its panic is handled like that of a [deferred](Self::defer) closure.
     ///
     /// # Panics
     /// If the value is another pool's.
@@ -311,7 +313,8 @@ impl fmt::Debug for Progress {
     }
 }
 
-/// Keeps what was in reach when it was created from being dropped. Created by [`Progress::read`].
+/// Keeps values that were reachable when it was created from being dropped. Created by
+/// [`Progress::read`].
 ///
 /// # Examples
 /// ```

@@ -12,14 +12,13 @@ use super::{Progress, ReadGuard};
 /// A value that jobs and other threads read without locks, while others replace it as a whole: a
 /// configuration, a routing table, a snapshot. *RCU* stands for read, copy, update.
 ///
-/// A read changes no reference count of the value, so readers on all processors do not wait for
-/// each other's cache lines. A value that was replaced is dropped when the last read that may see
-/// it has ended. Use it for values that are read often and replaced seldom; for a few changes of
-/// a large structure, replace a part of it, or see the example `concurrent_map` of this crate. The
-/// values belong to a pool, which drops the old ones; the cell can outlive the pool.
+/// Reading does not change a reference count of the value, so readers on different processors do
+/// not wait for each other's cache lines. A replaced value is dropped when the last read that may
+/// see it has ended. Use the cell for values that are read often and rarely replaced; for small
+/// changes to a large structure, replace a part of it, or see the example `concurrent_map` of this
+/// crate. The values belong to a pool, which drops the old ones; the cell can outlive the pool.
 ///
-/// A read that lasts keeps every value from being dropped that was replaced meanwhile, in all
-/// cells of the pool.
+/// A long read delays the drop of every value that is replaced meanwhile, in all cells of the pool.
 ///
 /// Old values are dropped by a worker between two jobs, or by a thread that replaces a value, of
 /// this cell or of another one of the pool. When the pool has ended, no worker is left: a value
@@ -67,7 +66,7 @@ impl<T: Send + Sync + 'static> RcuCell<T> {
         }
     }
 
-    /// Returns the current value, for reading. What it refers to stays, also when the value is
+    /// Returns the current value, for reading. The reference stays valid even if the value is
     /// replaced meanwhile.
     ///
     /// # Examples
@@ -82,7 +81,7 @@ impl<T: Send + Sync + 'static> RcuCell<T> {
     /// ```
     ///
     /// # Complexity
-    /// As [`Progress::read`]: two changes of a word that few threads share.
+    /// Like [`Progress::read`]: two changes of a word that few threads share.
     #[inline]
     #[must_use = "the reference ends at once"]
     pub fn read(&self) -> RcuRef<'_, T> {
@@ -100,12 +99,13 @@ impl<T: Send + Sync + 'static> RcuCell<T> {
         }
     }
 
-    /// Replaces the value. The old one is dropped when the last read that may see it has ended,
+    /// Replaces the value. The old value is dropped when the last read that may see it has ended,
     /// perhaps in this call.
     ///
     /// The call may also drop old values of other cells of the pool. So do not hold a lock that the
-    /// drop of any of them takes. A panic in such a drop goes to the pool's
-    /// [handler](crate::ThreadPoolBuilder::panic_handler); without one it aborts the process.
+    /// drop of any of them takes. If such a drop panics, the pool's
+    /// [handler](crate::ThreadPoolBuilder::panic_handler) is called; without a handler, the process
+    /// aborts.
     ///
     /// # Examples
     /// See [`RcuCell`].
@@ -118,8 +118,8 @@ impl<T: Send + Sync + 'static> RcuCell<T> {
         self.drop_later(old);
     }
 
-    /// Replaces the value by one that is made of it. If another thread replaces the value
-    /// meanwhile, the closure is called again with the new one, and what it has returned before is
+    /// Replaces the value by one that is made from it. If another thread replaces the value
+    /// meanwhile, the closure is called again with the new value, and its earlier result is
     /// dropped in this call. The old value is dropped as by [`replace`](Self::replace), with the
     /// same rule about locks.
     ///
