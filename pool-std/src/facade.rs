@@ -1,18 +1,18 @@
-//! Passes what workers count on to the crate [`metrics`](https://docs.rs/metrics), for whichever
+//! Exports the workers' counters to the crate [`metrics`](https://docs.rs/metrics), for whichever
 //! recorder the program has installed: Prometheus, statsd, or another one.
 //!
-//! With the feature `metrics-facade`. A pool does not record by itself: the program calls
-//! [`record`] from time to time, in a timer or before each scrape. That costs the workers nothing.
+//! Requires the feature `metrics-facade`. A pool does not record by itself: the program calls
+//! [`record`] from time to time, in a timer or before each scrape. This costs the workers nothing.
 //!
-//! Each has the label `pool`, and those of a worker also `worker`, its number:
+//! Each metric has the label `pool`, and those of a worker also the label `worker`, its number:
 //!
 //! | name | kind | what it is |
 //! | --- | --- | --- |
 //! | `pool_std_jobs_run` and the like | counters of a worker | as in [`Counts`](crate::Counts) |
 //! | `pool_std_active_seconds` and the like | gauges of a worker | as in [`WorkerTimes`] |
 //! | `pool_std_queued` | gauge of a worker | about how many jobs are on its deque |
-//! | `pool_std_jobs_from_outside` | gauge of a pool | about how many jobs from outside wait |
-//! | `pool_std_workers` | gauges of a pool, by the label `state` | how many workers do what |
+//! | `pool_std_jobs_from_outside` | gauge of a pool | about how many jobs from outside are queued |
+//! | `pool_std_workers` | gauges of a pool, by the label `state` | how many workers are in it |
 //!
 //! The counters are `pool_std_jobs_run`, `pool_std_jobs_posted`, `pool_std_steals_tried`,
 //! `pool_std_steals_succeeded`, `pool_std_steals_retried`, `pool_std_searches`, `pool_std_sleeps`,
@@ -53,11 +53,11 @@ macro_rules! for_each_counter {
     };
 }
 
-/// Passes what the workers of a pool have done to the program's recorder. `pool` is the value of
+/// Reports what the workers of a pool have done to the program's recorder. `pool` is the value of
 /// the label `pool`.
 ///
-/// Call it with metrics of one pool in the order in which they were taken, since counters do not go
-/// back.
+/// For each pool, pass the metrics in the order in which they were taken, because counters must not
+/// decrease.
 ///
 /// # Complexity
 /// Linear in the number of workers. Allocates, and calls the recorder some fifteen times per
@@ -112,7 +112,7 @@ pub fn record(pool: impl Into<SharedString>, metrics: &PoolMetrics) {
     }
 }
 
-/// Describes to the program's recorder what [`record`] records. Once is enough.
+/// Describes the metrics of [`record`] to the program's recorder. One call is enough.
 ///
 /// # Examples
 /// ```

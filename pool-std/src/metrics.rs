@@ -7,7 +7,8 @@ use crate::{
     thread_pool::{ThreadPool, current::with_current_registry},
 };
 
-/// What is known of a pool at one moment. From [`ThreadPool::metrics`] and [`current_metrics`].
+/// What is known about a pool at one moment. Created by [`ThreadPool::metrics`] and
+/// [`current_metrics`].
 pub type PoolMetrics = pool_core::PoolMetrics<Vec<WorkerMetrics>>;
 
 fn metrics_of(registry: &Registry) -> PoolMetrics {
@@ -18,10 +19,10 @@ fn metrics_of(registry: &Registry) -> PoolMetrics {
 }
 
 impl ThreadPool {
-    /// Returns what each worker is doing and has done so far, and how many jobs wait.
+    /// Returns what each worker is doing and has done so far, and how many jobs are queued.
     ///
-    /// Any thread may call this at any time. It stops no worker, and reads a few cache lines of
-    /// each. Printed by `{}`, the answer is a table; `{:#?}` of the pool prints it too.
+    /// Any thread may call this at any time. It does not stop any worker, and reads a few cache
+    /// lines of each. `{}` prints the metrics as a table; `{:#?}` of the pool prints it, too.
     ///
     /// # Examples
     /// ```
@@ -43,8 +44,8 @@ impl ThreadPool {
     }
 }
 
-/// Returns the [metrics](ThreadPool::metrics) of the current pool: the one that this thread is a
-/// worker of, or the global one.
+/// Returns the [metrics](ThreadPool::metrics) of the current pool: the pool of which this thread is
+/// a worker, or the global pool.
 ///
 /// # Examples
 /// ```
