@@ -1,26 +1,27 @@
 //! What follows a job to the thread that runs it: values of the program, and its `tracing` span.
 //!
-//! A job of a pool runs on some worker, whose thread-local variables say nothing of the code that
-//! has made the job. What is set by [`with`] does: each join, scope, spawn, broadcast and call into
-//! a pool takes it along, and the worker sets it while it runs the closure. In between, and in jobs
-//! that were made without it, it is not set, so no value leaks from one job into another.
+//! A job runs on an arbitrary worker, whose thread-local variables say nothing about the code that
+//! created the job. A value that is set by [`with`] does: each join, scope, spawn, broadcast and
+//! call into a pool passes it on, and the worker sets it while it runs the closure. The value is
+//! not set between such closures, nor in jobs that were created without it, so no value leaks from
+//! one job into another.
 //!
-//! With the feature `context`. With the feature `tracing`, the current span of the crate `tracing`
-//! follows in the same way: a job is in the span in which it was made.
+//! Requires the feature `context`. With the feature `tracing`, the current span of the crate
+//! `tracing` follows in the same way: a job is in the span in which it was created.
 //!
-//! | made by | the job runs with the context of |
+//! | created by | the job runs with the context of |
 //! | --- | --- |
 //! | `join`, `join_context`, `join_n`, `try_join`, `Worker::join` | the caller |
 //! | `install`, `call`, `scope` and others that run their closure in another pool | the caller |
-//! | `spawn` of a scope, and its relatives | the thread that spawns, not that of the scope |
+//! | `spawn` of a scope, and its relatives | the thread that spawns, not the thread of the scope |
 //! | `spawn`, `spawn_fifo`, `spawn_many`, `spawn_handle` and the like | the thread that spawns |
 //! | `spawn_future` | the thread that spawns, in each poll |
 //! | `broadcast`, `spawn_broadcast` | the caller, on each worker |
 //!
 //! # Price
-//! Two changes of a reference count for each job while a value is set; a look at a thread-local
-//! variable otherwise. With `tracing`, as much as two clones of the current span, and an exit and
-//! an entry for each span that the worker is in. Without these features, nothing.
+//! Two changes of a reference count for each job while a value is set; otherwise, one check of a
+//! thread-local variable. With `tracing`, also the cost of two clones of the current span, and an
+//! exit and an entry for each span that the worker is in. Without these features, nothing.
 
 #[cfg(feature = "tracing")]
 mod span;

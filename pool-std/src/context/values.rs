@@ -102,9 +102,9 @@ impl Drop for Restore {
     }
 }
 
-/// Calls a closure with a value set: [`get`] finds it, in the closure and in the jobs that the
-/// closure makes, whichever worker runs them. A value of the same type that was set before is
-/// there again when the closure ends.
+/// Calls a closure with a value set: [`get`] finds the value in the closure and in the jobs that
+/// the closure creates, whichever worker runs them. A value of the same type that was set before is
+/// restored when the closure ends.
 ///
 /// # Panics
 /// Resumes the closure's panic.
@@ -133,7 +133,7 @@ pub fn with<T: Any + Send + Sync, R>(value: T, closure: impl FnOnce() -> R) -> R
     Values(Some(Arc::new(link))).run(closure)
 }
 
-/// Returns the value of a type that the current job was made with, or that was set in it.
+/// Returns the value of a type with which the current job was created, or that was set in it.
 ///
 /// # Complexity
 /// Linear in the number of values that are set.
