@@ -1,14 +1,14 @@
-//! What another crate adds to a pool: parkers for its workers, threads beside them, and waits.
+//! What another crate can add to a pool: parkers for its workers, threads beside them, and waits.
 //!
-//! A [`Driver`] belongs to one pool, as the input and output of the crate `pool-io` does. It may
-//! give each worker a [parker of its own](WorkerParker), in which the worker also waits for
-//! something else than jobs. It may start [threads](Pool::spawn_thread) that count as those of the
-//! pool, and is notified when the pool ends. With [`wait`], a job waits for what a driver reports,
-//! while its worker runs other jobs.
+//! A [`Driver`] belongs to one pool; the input and output of the crate `pool-io` is an example. It
+//! may give each worker its own [parker](WorkerParker), in which the worker also waits for
+//! something other than jobs. It may start [threads](Pool::spawn_thread) that count as threads of
+//! the pool, and is notified when the pool ends. With [`wait`], a job waits for an event that a
+//! driver reports, while its worker runs other jobs.
 //!
-//! A driver is attached when the pool is built, by
-//! [`ThreadPoolBuilder::driver`](crate::ThreadPoolBuilder::driver). Or it is attached when it is
-//! first needed, by [`with`]; then it gives no parkers.
+//! A driver is attached either when the pool is built, by
+//! [`ThreadPoolBuilder::driver`](crate::ThreadPoolBuilder::driver), or when it is first needed, by
+//! [`with`]. In the latter case, it provides no parkers.
 //!
 //! # Examples
 //! A count of the operations of each pool, and a wait for another thread:
@@ -79,18 +79,18 @@ use crate::thread_pool::current::PoolGuard;
 /// }
 /// ```
 pub trait Driver: Any + Send + Sync {
-    /// Returns the parker of a worker. With `None`, the worker sleeps as in a pool without a
+    /// Returns the parker of a worker. If this is `None`, the worker sleeps as in a pool without a
     /// driver.
     ///
-    /// Called once per worker while the pool is being built, and only for the driver that the
-    /// [builder](crate::ThreadPoolBuilder::driver) was given.
+    /// Called once per worker while the pool is being built, and only for the driver that was
+    /// passed to the [builder](crate::ThreadPoolBuilder::driver).
     fn parker(&self, worker: usize) -> Option<Box<dyn WorkerParker>> {
         let _ = worker;
         None
     }
 
-    /// Starts what runs beside the workers, before the first of them starts. Called as
-    /// [`parker`](Self::parker) is.
+    /// Starts what runs beside the workers, before the first worker starts. Called under the same
+    /// conditions as [`parker`](Self::parker).
     ///
     /// # Errors
     /// The reason why the pool cannot be built.
@@ -99,25 +99,25 @@ pub trait Driver: Any + Send + Sync {
         Ok(())
     }
 
-    /// Makes the driver's threads end. Called once, when the pool has no job left, and also if it
-    /// could not be built after [`start`](Self::start) was called. A driver whose pool failed
-    /// before that is only dropped.
+    /// Makes the driver's threads end. Called once, when the pool has no job left, and also if the
+    /// pool could not be built after [`start`](Self::start) was called. If building the pool fails
+    /// earlier, the driver is only dropped.
     ///
-    /// Must not wait for the threads: the caller may be any worker. A panic aborts the process.
+    /// Must not wait for the threads, because the caller may be any worker. A panic aborts the
+    /// process.
     fn end(&self) {}
 }
 
-/// How one worker sleeps and is woken: a token that is given and taken.
+/// How one worker sleeps and is woken: a token that is made available and taken.
 ///
 /// [`unpark`](Self::unpark) makes the token available, and [`park`](Self::park) waits for it and
-/// takes it, in whichever order they come. It is the contract of `sleep_core::Parker`, in a form
-/// for values in boxes.
+/// takes it, in either order. This is the contract of `sleep_core::Parker` as an object-safe trait.
 ///
 /// During each call, the thread counts as outside every pool, and as in a handler. So an
 /// implementation that calls back into a pool runs no job in the middle of falling asleep. If it
-/// waits for its own pool, it may hang. A panic aborts the process. A parker that keeps a token
-/// back makes its worker sleep on; one that returns early, or never runs out of hints, keeps it
-/// awake. None can do more harm.
+/// waits for its own pool, it may hang. A panic aborts the process. A parker that withholds a token
+/// leaves its worker asleep; a parker that returns early, or never runs out of hints, keeps the
+/// worker awake. A wrong parker can do no other harm.
 ///
 /// # Examples
 /// ```
@@ -140,36 +140,36 @@ pub trait Driver: Any + Send + Sync {
 /// ```
 pub trait WorkerParker: Send + Sync {
     /// Waits for the token and takes it. May return early. Called by one thread at a time: the
-    /// worker's.
+    /// worker's thread.
     fn park(&self);
 
     /// Makes the token available. Called by any thread, at any time. Must not block.
     fn unpark(&self);
 
-    /// Makes the token available, with a hint where the work is, which [`receive`](Self::receive)
-    /// returns later.
+    /// Makes the token available, with a hint about where the work is. [`receive`](Self::receive)
+    /// returns the hint later.
     ///
     /// Only pools with [`SleepKind::Hints`](crate::SleepKind::Hints) call this. The default carries
     /// no hints.
     ///
     /// # Errors
-    /// If there is no room for the hint. Then the caller unparks.
+    /// If there is no room for the hint. The caller then unparks.
     fn send(&self, hint: Hint) -> Result<(), ChannelFull> {
         let _ = hint;
         Err(ChannelFull)
     }
 
-    /// Takes a hint that was sent, if there is one. Called by the worker, until there is none.
+    /// Takes a hint that was sent, if there is one. The worker calls this until there is none.
     fn receive(&self) -> Option<Hint> {
         None
     }
 }
 
-/// Calls a closure with the current pool and its driver of this type. Makes the driver if the pool
-/// has none yet.
+/// Calls a closure with the current pool and its driver of this type. Creates the driver if the
+/// pool has none yet.
 ///
 /// The current pool is the one whose worker the calling thread is or lends, or else the global
-/// pool. It does not end during the call. Two threads that find no driver may both make one; then
+/// pool. It does not end during the call. If two threads find no driver, both may create one, and
 /// one of the two is dropped.
 ///
 /// # Examples

@@ -8,7 +8,7 @@ use crate::{
     worker::current_worker_of,
 };
 
-/// A pool, as its drivers know it. It does not keep the pool from ending.
+/// A pool, as its drivers know it. Does not keep the pool from ending.
 ///
 /// # Examples
 /// ```
@@ -27,19 +27,19 @@ impl<'p> Pool<'p> {
         Self(registry)
     }
 
-    /// Starts a thread that counts as one of the pool, though it is not a worker: what waits until
-    /// the pool's threads have ended also waits for this one. [`Driver::end`](super::Driver::end)
-    /// must make it end. A panic of `body` ends the thread too, and nothing else: the driver goes
-    /// on without it.
+    /// Starts a thread that counts as a thread of the pool, although it is not a worker: a call
+    /// that waits until the pool's threads have ended also waits for this one.
+    /// [`Driver::end`](super::Driver::end) must make it end. A panic of `body` also ends the
+    /// thread, but has no other effect: the driver continues without it.
     ///
-    /// The thread is started with the standard library, whatever
-    /// [starts the workers](crate::ThreadPoolBuilder::spawn_handler).
+    /// The standard library starts the thread, regardless of what [starts the
+    /// workers](crate::ThreadPoolBuilder::spawn_handler).
     ///
     /// # Errors
     /// If the system refuses the thread.
     ///
     /// # Panics
-    /// If there is a NUL in the name.
+    /// If the name contains a NUL.
     ///
     /// # Examples
     /// ```
@@ -96,9 +96,9 @@ impl<'p> Pool<'p> {
         Ok(())
     }
 
-    /// Runs a closure of the user for which no caller waits, as the pool runs a spawned job: a
-    /// panic goes to the pool's [panic handler](crate::ThreadPoolBuilder::panic_handler), or aborts
-    /// the process. The message names the closure as `what`.
+    /// Runs a user's closure for which no caller waits, as the pool runs a spawned job: if it
+    /// panics, the pool's [panic handler](crate::ThreadPoolBuilder::panic_handler) is called, or
+    /// the process aborts. The message calls the closure `what`.
     ///
     /// # Examples
     /// ```
@@ -127,7 +127,7 @@ impl<'p> Pool<'p> {
         self.0.data().handlers.run_and_handle_panic(what, closure);
     }
 
-    /// Returns the number of the worker of this pool that the calling thread is, if it is one.
+    /// Returns the calling thread's worker number, if the thread is a worker of this pool.
     ///
     /// # Examples
     /// ```

@@ -9,10 +9,10 @@ use crate::{
     thread_pool::current::keeping_own_pool,
 };
 
-/// Ends one [`wait`], when it is set or dropped.
+/// Ends one [`wait`] when it is set or dropped.
 ///
-/// A signal that is neither, because it was given to [`std::mem::forget`], makes the thread wait
-/// for good.
+/// If a signal is neither set nor dropped, because it was passed to [`std::mem::forget`], the
+/// thread waits forever.
 ///
 /// # Examples
 /// ```
@@ -39,9 +39,9 @@ unsafe impl Send for Signal {}
 unsafe impl Sync for Signal {}
 
 impl Signal {
-    /// Ends the wait. What this thread did before is visible to the thread that waits.
+    /// Ends the wait. What this thread did before is visible to the waiting thread.
     ///
-    /// Never blocks, and any thread may call it.
+    /// Never blocks. Any thread may call this.
     ///
     /// # Examples
     /// ```
@@ -71,17 +71,18 @@ impl Drop for Signal {
     }
 }
 
-/// Waits until a signal is set, which `begin` leaves where another thread finds it. A worker runs
-/// other jobs meanwhile, and sleeps when there are none. Any other thread blocks.
+/// Waits until a signal is set. The closure `begin` receives the signal, and stores it where
+/// another thread finds it. A worker runs other jobs meanwhile, and sleeps when there are none. Any
+/// other thread blocks.
 ///
-/// The jobs run on the stack of the caller, and may wait in turn. The caller limits how deep such
+/// The jobs run on the caller's stack, and may wait in turn. The caller must limit how deeply such
 /// waits are nested.
 ///
-/// The detection of deadlocks takes the worker for active, because the event comes from outside the
+/// The deadlock detection treats the worker as active, because the event comes from outside the
 /// pool.
 ///
 /// # Panics
-/// Resumes a panic of `begin`, when the signal has been set.
+/// Resumes a panic of `begin` after the signal has been set.
 ///
 /// # Examples
 /// ```
@@ -128,8 +129,8 @@ fn wait_by(begin: impl FnOnce(Signal), wait: fn(&WorkerThread, &CoreLatch)) {
     }
 }
 
-/// Waits as [`wait`] does, but blocks the thread. A worker runs no other jobs meanwhile; those that
-/// are queued on its deque are left to the other workers.
+/// Waits as [`wait`] does, but blocks the thread. A worker runs no other jobs meanwhile; the jobs
+/// on its deque are left to the other workers.
 ///
 /// # Panics
 /// As [`wait`].
