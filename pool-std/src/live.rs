@@ -1,11 +1,11 @@
-//! A program that shows what its workers do while it runs, or while it hangs.
+//! A live view of what the workers of a program are doing, even while the program hangs.
 //!
-//! With the feature `live`, a process answers viewers over a socket: for each pool, what each
-//! worker does, how long its deque is, which job it runs and for how long. `cargo xtask top` of the
-//! project is such a viewer, and any program that reads JSON can be one. A thread beside the pools
-//! answers, so a program that hangs does so too. No worker stops.
+//! With the feature `live`, a process answers viewers over a socket. For each pool, it tells what
+//! each worker is doing, how long its deque is, which job it is running, and for how long.
+//! `cargo xtask top` of the project is such a viewer, and any program that reads JSON can be one. A
+//! thread outside the pools answers, so this works even if the program hangs. No worker is stopped.
 //!
-//! There are two ways to ask:
+//! There are two ways to enable it:
 //!
 //! - In the program: [`serve`].
 //! - From outside, also for programs that use a drop-in: the environment variable `POOL_STD_LIVE`
@@ -13,10 +13,11 @@
 //!
 //! # The socket
 //!
-//! The socket is a file whose name is the number of the process, in the directory `pool-std` in
-//! `$XDG_RUNTIME_DIR`; if that is not set, in `pool-std-USER` among the temporary files, where
-//! `USER` is the number of the user. The directory belongs to the user, and only that user's
-//! programs may open it. A viewer connects, reads one object of JSON, and closes the connection:
+//! The socket is a file whose name is the process number, in the directory `pool-std` in
+//! `$XDG_RUNTIME_DIR`. If that variable is not set, the directory is `pool-std-USER` in the
+//! directory for temporary files, where `USER` is the user's number. The directory belongs to the
+//! user, and only that user's programs may open it. A viewer connects, reads one JSON object, and
+//! closes the connection:
 //!
 //! | field | what it is |
 //! | --- | --- |
@@ -35,16 +36,16 @@
 //! | `active_ns`, `idle_ns`, `asleep_ns` | as in [`WorkerTimes`](crate::WorkerTimes) |
 //! | `job` | the job that it runs, or null |
 //!
-//! A job has `name`, `type`, `part`, which is its innermost [labeled](crate::labeled) part or null,
-//! `for_ns`, and `depth`, which is how many jobs wait below it on the worker's stack. The closure
-//! of a thread outside that has the worker's place has the name `guest`.
+//! A job has `name`, `type`, `part` (its innermost [labeled](crate::labeled) part, or null),
+//! `for_ns`, and `depth` (how many jobs wait below it on the worker's stack). The closure of a
+//! thread outside the pool that has taken the worker's place has the name `guest`.
 //!
 //! [`PoolState`]: crate::PoolState
 //! [`Counts`]: crate::Counts
 //!
-//! Only pools that are built after the process has begun to serve know which job a worker runs:
-//! their workers keep their last 255 events, see [`trace`](crate::trace). A job is not known if it
-//! has begun before those.
+//! Only pools that are built after the process has begun to serve know which job a worker is
+//! running: their workers keep their last 255 events (see [`trace`](crate::trace)). A job that
+//! began before those events is not known.
 
 #[cfg(unix)]
 mod snapshot;
@@ -58,12 +59,12 @@ use crate::panics::print_error;
 /// How many events each worker keeps for viewers, unless the program asks for more.
 pub(crate) const EVENTS: usize = 255;
 
-/// Begins to answer viewers, and returns the path of the socket. Later calls return the same path.
+/// Starts to answer viewers, and returns the path of the socket. Later calls return the same path.
 ///
-/// Call it before the first pool is built, so that viewers see which jobs run.
+/// Call this before the first pool is built, so that viewers see which jobs are running.
 ///
 /// # Errors
-/// - The system refuses the directory, the socket or the thread.
+/// - The system cannot create the directory, the socket or the thread.
 /// - The directory belongs to another user, or is open to others:
 ///   [`PermissionDenied`](io::ErrorKind::PermissionDenied).
 /// - The system is not Unix: [`Unsupported`](io::ErrorKind::Unsupported).

@@ -1,11 +1,11 @@
 //! Traces: what each worker did, event by event, and when.
 //!
-//! With the feature `trace`, each worker of a pool that asks for it keeps its last events in a ring
-//! of fixed size: jobs with the names of their closures, steals, searches, sleeps, and who has
-//! woken it. It takes no lock. A pool is asked for its trace at any time, and the trace is written
-//! in the format of Chrome, which [Perfetto](https://ui.perfetto.dev) shows as a timeline.
+//! With the feature `trace`, each worker of a pool that enables traces keeps its last events in a
+//! ring of fixed size: jobs with the names of their closures, steals, searches, sleeps, and which
+//! thread has woken it. This takes no lock. The trace can be requested at any time, and is written
+//! in Chrome's format, which [Perfetto](https://ui.perfetto.dev) shows as a timeline.
 //!
-//! There are two ways to ask:
+//! There are two ways to enable it:
 //!
 //! - In the program: [`ThreadPoolBuilder::trace`](crate::ThreadPoolBuilder::trace), and then
 //!   [`ThreadPool::trace`](crate::ThreadPool::trace).
@@ -13,10 +13,10 @@
 //!   names a file. Each pool of the process keeps its events, and the file is written when the
 //!   process exits. On systems other than Unix the program calls [`write_now`] instead.
 //!
-//! A join whose second closure no thief takes leaves no event: it would cost more than the join.
-//! Such joins are inside the job that makes them.
+//! A join whose second closure is not stolen records no event, because that would cost more than
+//! the join. Such joins appear as part of the job that calls them.
 //!
-//! The page "Traces and timelines" of the book shows how to read one.
+//! The page "Traces and timelines" of the book shows how to read a trace.
 //!
 //! # Examples
 //! ```
@@ -68,11 +68,11 @@ use crate::{
 };
 
 impl<S> ThreadPoolBuilder<S> {
-    /// Makes each worker keep its last events, so many at least, for [`ThreadPool::trace`]. An
-    /// event takes 32 bytes, and most jobs are three. Zero is the default: no worker keeps any.
+    /// Makes each worker keep at least this many of its last events for [`ThreadPool::trace`]. An
+    /// event takes 32 bytes, and most jobs are three events. The default is 0: no worker keeps any.
     ///
-    /// Without this call, pools of a process in whose environment `POOL_STD_TRACE` is set keep
-    /// 65,535 events per worker, or fewer if there are more than 64 workers.
+    /// Without this call, if the environment variable `POOL_STD_TRACE` is set, pools keep 65,535
+    /// events per worker, or fewer if there are more than 64 workers.
     ///
     /// With the feature `trace`.
     ///
@@ -97,9 +97,9 @@ pub(crate) fn labeled<R>(label: &'static &'static str, closure: impl FnOnce() ->
 
 impl ThreadPool {
     /// Returns the events that the pool's workers have kept. Any thread may call this at any time;
-    /// it stops no worker.
+    /// it does not stop any worker.
     ///
-    /// Without [`ThreadPoolBuilder::trace`], and without `POOL_STD_TRACE`, the trace has no pool.
+    /// Without [`ThreadPoolBuilder::trace`] and `POOL_STD_TRACE`, the trace contains no pool.
     ///
     /// With the feature `trace`.
     ///

@@ -60,18 +60,20 @@ pub(super) fn keep(file: PathBuf, rings: &PoolRings) {
     });
 }
 
-/// Writes the file that the environment variable `POOL_STD_TRACE` names, with what all pools of the
-/// process have kept so far. Does nothing if it is not set, or if no pool was built yet.
+/// Writes the events that all pools of the process have kept so far to the file that the
+/// environment variable `POOL_STD_TRACE` names. Does nothing if the variable is not set, or if no
+/// pool has been built yet.
 ///
-/// On Unix this happens by itself when the process exits. Call it to see a program that is killed,
-/// or that does not end.
+/// On Unix, this happens automatically when the process exits. Call it for a program that is killed
+/// or does not end.
 ///
-/// A reader finds a whole trace, or the one before: the trace goes to a file beside it, whose name
-/// ends with the number of the process, and which then replaces it. If that is not possible, or if
-/// the name is that of a pipe or a device, it is written there at once.
+/// A reader of the file finds either the complete trace or the previous one: the trace is first
+/// written to a file in the same directory, whose name ends with the process number, and which then
+/// replaces the target. If that is not possible, or if the target is a pipe or a device, the trace
+/// is written to it directly.
 ///
 /// # Errors
-/// That of the file.
+/// The error of the file.
 ///
 /// # Examples
 /// ```

@@ -11,7 +11,7 @@ use super::{
     spans::{Span, spans},
 };
 
-/// What the workers of some pools did. From [`ThreadPool::trace`](crate::ThreadPool::trace).
+/// What the workers of some pools did. Created by [`ThreadPool::trace`](crate::ThreadPool::trace).
 ///
 /// # Examples
 /// See also the [module](crate::trace).
@@ -78,15 +78,14 @@ impl Trace {
         &self.pools
     }
 
-    /// Writes the trace in the format of Chrome, for <https://ui.perfetto.dev> and
-    /// `chrome://tracing`.
+    /// Writes the trace in Chrome's format, for <https://ui.perfetto.dev> and `chrome://tracing`.
     ///
-    /// Each pool is a process with a row for each worker. Jobs, searches and sleeps are slices;
-    /// steals and wake-ups are arrows; a counter shows how many workers are active, search, and
-    /// sleep.
+    /// Each pool appears as a process with a row for each worker. Jobs, searches and sleeps are
+    /// slices; steals and wake-ups are arrows; a counter shows how many workers are active,
+    /// searching, and asleep.
     ///
     /// # Errors
-    /// That of the writer.
+    /// The error of the writer.
     pub fn write_chrome<W: io::Write>(&self, writer: W) -> io::Result<()> {
         chrome::write(self, writer)
     }
@@ -109,13 +108,13 @@ pub struct PoolTrace {
 }
 
 impl PoolTrace {
-    /// Returns which pool of the process that keeps a trace this is, from 1 on.
+    /// Returns the pool's number among the pools of the process that keep a trace, starting from 1.
     #[must_use]
     pub fn number(&self) -> u32 {
         self.number
     }
 
-    /// Returns what each worker did, in their order.
+    /// Returns what each worker did, in order of their numbers.
     #[must_use]
     pub fn workers(&self) -> &[WorkerTrace] {
         &self.workers
@@ -148,13 +147,13 @@ impl WorkerTrace {
         self.index
     }
 
-    /// Returns the worker's number in the process, by which [`WokenBy`] names it.
+    /// Returns the worker's number in the process, which [`WokenBy`] uses.
     #[must_use]
     pub fn number(&self) -> u32 {
         self.number
     }
 
-    /// Returns the last events, the oldest one first. Their times do not decrease.
+    /// Returns the last events, oldest first. Their times do not decrease.
     #[must_use]
     pub fn events(&self) -> &[TimedEvent] {
         &self.events
@@ -166,8 +165,8 @@ impl WorkerTrace {
         self.overwritten
     }
 
-    /// Returns what the worker did from when to when. What lasts is said to end with the last event
-    /// of this worker.
+    /// Returns what the worker did, with begin and end times. A span that has not ended is given
+    /// the time of this worker's last event as its end.
     ///
     /// # Complexity
     /// Linear in the number of events.
@@ -197,8 +196,8 @@ impl WorkerTrace {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TimedEvent {
-    /// When it happened: the time since the first pool of this process was built that keeps a
-    /// trace. The time of a [wake-up](WokenBy::at) is in nanoseconds since then.
+    /// When it happened: the time since this process built its first pool that keeps a trace. The
+    /// time of a [wake-up](WokenBy::at) is in nanoseconds since then.
     pub time: Duration,
     /// What happened.
     pub event: Event,

@@ -6,7 +6,7 @@ use pool_core::{Event, JobName};
 
 use super::recorded::WorkerTrace;
 
-/// What a worker did from one moment to another. Spans of one worker are nested or apart.
+/// What a worker did from one moment to another. Spans of one worker are nested or disjoint.
 ///
 /// # Examples
 /// ```
@@ -25,11 +25,11 @@ use super::recorded::WorkerTrace;
 pub struct Span {
     /// What it did.
     pub kind: SpanKind,
-    /// When that began.
+    /// When it began.
     pub begin: Duration,
-    /// When that ended, or when the trace did.
+    /// When it ended, or when the trace ended.
     pub end: Duration,
-    /// How many other spans it is inside of.
+    /// The number of other spans that enclose it.
     pub depth: usize,
 }
 
@@ -59,7 +59,7 @@ pub enum SpanKind {
     Blocked,
     /// A thread outside the pool runs a closure in its place.
     Guest,
-    /// It runs a part of a job to which the program has given this name, see
+    /// It runs a part of a job to which the program has given this name. See
     /// [`labeled`](crate::labeled).
     Label(&'static str),
 }
