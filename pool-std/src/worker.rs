@@ -20,8 +20,8 @@ use crate::{
 /// The worker that a closure runs on.
 ///
 /// Created by [`with_worker`] and [`ThreadPool::install_with`]. It gives access to state that
-/// belongs to one worker, such as an entry of an array at [`index`](Self::index), and is proof that
-/// the caller is on a worker: [`join`](Self::join) never has to enter a pool.
+/// belongs to one worker, such as the entry of an array at [`index`](Self::index). It also proves
+/// that the caller runs on a worker, so [`join`](Self::join) never has to enter a pool.
 ///
 /// # Examples
 /// ```
@@ -68,12 +68,12 @@ impl Worker<'_> {
         self.thread.index().get()
     }
 
-    /// Runs two closures as [`join`](crate::join()) does, and gives each the worker that it runs
-    /// on.
+    /// Runs two closures as [`join`](crate::join()) does, and passes to each the worker that it
+    /// runs on.
     ///
     /// # Panics
     /// - Resumes the panic of `a`, or else that of `b`, when both have ended.
-    /// - If the calling thread is not the worker at the moment, as in a closure of
+    /// - If the calling thread is currently not the worker, as in a closure of
     ///   [`block_in_place`](crate::block_in_place()). Safe code can bring the handle there only in
     ///   a wrapper that is `Send` for every type.
     #[inline(always)]
@@ -128,11 +128,11 @@ fn not_this_thread() -> ! {
     )
 }
 
-/// Runs a closure on a worker of the current pool and gives it that worker.
+/// Runs a closure on a worker of the current pool, and passes that worker to it.
 ///
-/// On a worker, the closure runs at once. On any other thread, it runs in the
-/// [global pool](crate::ThreadPoolBuilder::build_global): on this thread in the place of a worker
-/// that sleeps, or else on a worker, for which the calling thread waits.
+/// On a worker, the closure runs at once. On any other thread, it runs in the [global
+/// pool](crate::ThreadPoolBuilder::build_global): either on this thread in place of a sleeping
+/// worker, or on a worker, for which the calling thread waits.
 ///
 /// # Panics
 /// Resumes the closure's panic.
@@ -154,7 +154,7 @@ pub fn with_worker<R: Send>(closure: impl FnOnce(Worker<'_>) -> R + Send) -> R {
 }
 
 impl ThreadPool {
-    /// Runs a closure on a worker as [`install`](Self::install) does, and gives it that worker.
+    /// Runs a closure on a worker as [`install`](Self::install) does, and passes that worker to it.
     ///
     /// # Panics
     /// Resumes the closure's panic.

@@ -8,14 +8,14 @@ use crate::{
     worker::current_worker_of,
 };
 
-/// One value for each worker of a pool, which its worker uses without a lock.
+/// One value for each worker of a pool, which the worker uses without a lock.
 ///
-/// Use it for what jobs collect or reuse: counters, buffers, random generators. When the jobs have
-/// ended, the owner reads [all values](Self::iter_mut), or takes them.
+/// Use it for values that jobs collect or reuse: counters, buffers, random number generators. When
+/// the jobs have ended, the owner reads [all values](Self::iter_mut), or takes them.
 ///
-/// A value need not be `Sync`. [`with`](Self::with) lends it to the job that calls, and a wait in
-/// the closure may run another job on the same worker, which is lent the same value. So the closure
-/// gets a shared reference: use a [`Cell`], or a [`RefCell`](std::cell::RefCell) that is not
+/// A value need not be `Sync`. [`with`](Self::with) lends it to the calling job, and a wait in the
+/// closure may run another job on the same worker, which is lent the same value. So the closure
+/// receives a shared reference: use a [`Cell`], or a [`RefCell`](std::cell::RefCell) that is not
 /// borrowed during a wait.
 ///
 /// # Examples
@@ -77,8 +77,8 @@ unsafe impl<T: Send> Sync for WorkerLocal<T> {}
 unsafe impl<T: Send> Send for WorkerLocal<T> {}
 
 impl<T: Send> WorkerLocal<T> {
-    /// Creates the values for the current pool: the one that this thread is a worker of, or the
-    /// global one. Calls `initial` with the number of each worker, on this thread.
+    /// Creates the values for the current pool: the pool of which this thread is a worker, or the
+    /// global pool. Calls `initial` with the number of each worker, on this thread.
     ///
     /// # Panics
     /// Resumes a panic of `initial`.
@@ -119,8 +119,8 @@ impl<T: Send> WorkerLocal<T> {
     /// Calls a closure with the value of the worker that this thread is.
     ///
     /// # Errors
-    /// [`WorkerLocalError`], without a call, if this thread is not a worker of the pool, or if
-    /// the value is lent to another thread: a closure of `with` has called
+    /// Returns [`WorkerLocalError`], without calling the closure, if this thread is not a worker of
+    /// the pool, or if the value is lent to another thread: a closure of `with` has called
     /// [`block_in_place`](crate::block_in_place()), and this thread is the worker meanwhile.
     ///
     /// # Examples
@@ -172,8 +172,8 @@ impl<T: Send> WorkerLocal<T> {
 }
 
 impl ThreadPool {
-    /// Creates a value for each worker of this pool: calls a closure with the number of each, on
-    /// this thread.
+    /// Creates a value for each worker of this pool by calling a closure with each worker's number,
+    /// on this thread.
     ///
     /// # Panics
     /// Resumes a panic of the closure.
@@ -204,7 +204,7 @@ impl<T> fmt::Debug for WorkerLocal<T> {
     }
 }
 
-/// Why a thread is not lent the value of a worker.
+/// The reason why a worker's value cannot be lent to a thread.
 ///
 /// # Examples
 /// ```
@@ -219,9 +219,10 @@ impl<T> fmt::Debug for WorkerLocal<T> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum WorkerLocalError {
-    /// The thread is not a worker of the pool for which the values were made.
+    /// The thread is not a worker of the pool for which the values were created.
     NotAWorker,
-    /// The value is lent to the worker's own thread, which blocks, while this one takes its place.
+    /// The value is lent to the worker's own thread, which blocks while this thread takes its
+    /// place.
     Lent,
 }
 
