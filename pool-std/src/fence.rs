@@ -14,20 +14,20 @@ use crate::{system, thread_pool::environment};
 
 pub(crate) use registration::{Watch, register_if_due};
 
-/// An asymmetric fence (the asymmetric form of Dekker's algorithm) for thread progress and deques.
+/// An asymmetric fence (as in the asymmetric form of Dekker's algorithm) for thread progress and
+/// deques.
 ///
-/// Its light half costs readers and owners next to nothing where the system offers the heavy half:
+/// The light half costs readers and owners next to nothing if the system provides the heavy half:
 /// `membarrier` on Linux and `FlushProcessWriteBuffers` on Windows, which interrupt the processors
 /// on which threads of this process run. Elsewhere (macOS, and Wine, whose function does nothing),
-/// and where the system refuses the call (an old kernel, a sandbox), both are full fences.
+/// and if the system refuses the call (an old kernel, a sandbox), both halves are full fences.
 ///
-/// A process may enter a sandbox that refuses the call later. Then pools go on with full fences,
-/// and the jobs of a deque that was in use can be stolen after its owner's next pop. But thread
+/// If a process later enters a sandbox that refuses the call, pools continue with full fences, and
+/// the jobs of a deque that was in use can be stolen after its owner's next pop. However, thread
 /// progress stops, and what it would have freed is freed with its instance.
 ///
-/// A sandbox whose policy is to kill each process that calls `membarrier` needs the environment
-/// variable `POOL_STD_MEMBARRIER=0`. Then the system is never asked, and both halves are full
-/// fences.
+/// In a sandbox that kills each process that calls `membarrier`, set the environment variable
+/// `POOL_STD_MEMBARRIER=0`. The call is then never made, and both halves are full fences.
 ///
 /// # Examples
 /// ```
@@ -131,12 +131,12 @@ unsafe impl FencePrice for ProcessBarrier {
 }
 
 impl ProcessBarrier {
-    /// Whether the system does the heavy half. Asks it at the first call, or at the first heavy
-    /// fence; until then light ones are full fences.
+    /// Whether the system executes the heavy half. Asks the system at the first call, or at the
+    /// first heavy fence; until then, light fences are full fences.
     ///
-    /// In a process that has several threads by then, Linux takes some ten milliseconds for the
-    /// first answer. So call it early, or leave it to a pool: it asks at once if that is quick, and
-    /// otherwise one of its workers asks when it sleeps.
+    /// If the process has several threads by then, Linux takes some ten milliseconds for the first
+    /// answer. So call this early, or leave it to a pool: the pool asks at once if that is quick;
+    /// otherwise, one of its workers asks when it sleeps.
     #[must_use]
     pub fn is_by_system() -> bool {
         // Ordering: Relaxed; the answer is the same for all threads.

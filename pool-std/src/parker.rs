@@ -22,7 +22,7 @@ use tokens::Tokens;
 
 /// How the workers of a pool sleep.
 ///
-/// Both kinds behave the same. The default is the cheaper one that the system has.
+/// Both kinds behave the same. The default is the cheaper kind that the system offers.
 ///
 /// # Examples
 /// ```
@@ -36,11 +36,11 @@ use tokens::Tokens;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum ParkerKind {
-    /// A mutex and a condition variable. On every system.
+    /// A mutex and a condition variable. Available on every system.
     Condvar,
-    /// A word in memory that a thread can wait for: a futex on Linux and Android, `WaitOnAddress`
-    /// on Windows, `os_sync_wait_on_address` on macOS from 14.4 and on iOS from 17.4. Elsewhere the
-    /// same as `Condvar`.
+    /// A word in memory on which a thread can wait: a futex on Linux and Android, `WaitOnAddress`
+    /// on Windows, `os_sync_wait_on_address` on macOS from 14.4 and on iOS from 17.4. Elsewhere,
+    /// the same as `Condvar`.
     #[default]
     #[doc(alias = "WaitOnAddress")]
     #[doc(alias = "os_sync_wait_on_address")]

@@ -2,10 +2,10 @@
 
 use std::{error::Error, fmt, str::FromStr};
 
-/// Decides when the workers of a pool sleep, and which of them are woken.
+/// The protocol that decides when the workers of a pool sleep, and which of them are woken.
 ///
-/// All kinds run the same programs and lose no wake-up. They differ in which worker is woken, how
-/// many are woken, and what that costs. The page "Choosing a sleep protocol" of the book compares
+/// All kinds run the same programs, and none loses a wake-up. They differ in which worker is woken,
+/// how many are woken, and the cost. The page "Choosing a sleep protocol" of the book compares
 /// them.
 ///
 /// # Examples
@@ -23,20 +23,20 @@ use std::{error::Error, fmt, str::FromStr};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum SleepKind {
-    /// The jobs event counter of `sleep-core`. A job wakes one worker at most. The default.
+    /// The jobs event counter of `sleep-core`. A job wakes at most one worker. The default.
     #[default]
     Jec,
-    /// That of `Jec` for each 64 workers, and a word above them: for pools of more than some
-    /// hundred workers, so that not all of them write the same counters. A pool of fewer workers
-    /// is halved.
+    /// The protocol `Jec` for every 64 workers, and a word above them. Intended for pools of more
+    /// than a few hundred workers, so that not all of them write the same counters. A pool of fewer
+    /// workers is split into two halves.
     Sockets,
-    /// One atomic word. A job wakes all workers that sleep, and one worker falls asleep at a time.
+    /// One atomic word. A job wakes all sleeping workers, and one worker falls asleep at a time.
     Classic,
-    /// A count of sleepers that may be negative. A job wakes one worker at most, and tells it where
+    /// A count of sleepers that may be negative. A job wakes at most one worker, and tells it where
     /// the job is.
     Hints,
-    /// One worker runs at a time: the pool is [seeded](crate::ThreadPoolBuilder::seeded), if
-    /// nothing else is said with 0.
+    /// One worker runs at a time: the pool is [seeded](crate::ThreadPoolBuilder::seeded), with the
+    /// seed 0 unless another one is given.
     Seeded,
 }
 
@@ -44,7 +44,7 @@ impl SleepKind {
     /// All kinds that can be chosen, the default first.
     pub const ALL: &'static [Self] = &[Self::Jec, Self::Sockets, Self::Classic, Self::Hints];
 
-    /// Returns the name: what the environment variable `POOL_STD_SLEEP` says.
+    /// Returns the name, as used in the environment variable `POOL_STD_SLEEP`.
     ///
     /// # Examples
     /// ```
@@ -101,7 +101,7 @@ impl FromStr for SleepKind {
     }
 }
 
-/// The error of a name that no [`SleepKind`] has.
+/// The error for a name that is not the name of a [`SleepKind`].
 ///
 /// # Examples
 /// ```
