@@ -15,21 +15,22 @@ use crate::{
 
 /// Runs a program in [seeded](ThreadPoolBuilder::seeded) pools, once for each seed.
 ///
-/// The program uses the free functions, such as [`join`](crate::join()), or builds pools of its
-/// own. It is called on a worker of a pool of 3. It fails if it panics, if a job does that it has
-/// spawned, or if it hangs: no worker can go on. What it does must depend on nothing but the
-/// schedule: not on time, on other threads, or on what an earlier run has left.
+/// The program uses the free functions, such as [`join`](crate::join()), or builds its own pools.
+/// It is called on a worker of a pool of 3. It fails if it or a job that it has spawned panics, or
+/// if it hangs: no worker can continue. Its behavior must depend only on the schedule: not on time,
+/// on other threads, or on the state that an earlier run has left.
 ///
 /// If the environment variable `POOL_STD_SEED` is set, the program runs once, under that schedule.
 ///
 /// [`Explorer`] has settings, and returns the failure.
 ///
 /// # Panics
-/// If the program fails. The message has the first seed with which it fails, the switches between
-/// workers that are left when none can be left out, and the variable that repeats it.
+/// If the program fails. The message contains the first seed with which it fails, a list of
+/// switches between workers from which none can be omitted, and the variable that repeats the
+/// failure.
 ///
-/// To find these, the program is run again up to 200 times. Each run that fails prints its panic,
-/// before the message that counts.
+/// To find this list, the program is run again up to 200 times. Each run that fails prints its
+/// panic before the final message.
 ///
 /// # Examples
 /// A sum that forgets additions: the lock is released between the read and the write.
@@ -59,7 +60,7 @@ where
     explored.unwrap_or_else(|error| panic!("{error}"));
 }
 
-/// Runs programs under many schedules. See [`explore`].
+/// Runs programs under many schedules, with settings. See [`explore`].
 ///
 /// # Examples
 /// ```
@@ -104,19 +105,19 @@ impl Explorer {
         }
     }
 
-    /// Sets the number of workers. The default is 3: enough for what one worker does while two
-    /// others wait for each other.
+    /// Sets the number of workers. The default is 3: enough for one worker to act while two others
+    /// wait for each other.
     #[must_use]
     pub const fn num_threads(mut self, num_threads: usize) -> Self {
         self.num_threads = num_threads;
         self
     }
 
-    /// Sets for how long no worker can go on in a program that hangs. The default is a second. A
-    /// program that waits for a thread of its own needs more.
+    /// Sets how long no worker must be able to continue before the program counts as hanging. The
+    /// default is one second. A program that waits for its own threads needs more.
     ///
-    /// Where the system does not tell whether a thread waits, a worker that computes for 10 seconds
-    /// more than this counts as one that hangs, too.
+    /// If the system does not tell whether a thread is waiting, a worker that computes for 10
+    /// seconds more than this also counts as hanging.
     ///
     /// # Examples
     /// ```
@@ -132,8 +133,8 @@ impl Explorer {
         self
     }
 
-    /// Sets how often a program that fails is run again, at most, for a schedule with fewer
-    /// switches. The default is 200; with 0 the schedule is returned as it was found.
+    /// Sets how many times at most a failing program is run again to find a schedule with fewer
+    /// switches. The default is 200; with 0, the schedule is returned as it was found.
     ///
     /// # Examples
     /// ```
@@ -150,8 +151,8 @@ impl Explorer {
     /// Runs a program as [`explore`] does.
     ///
     /// # Errors
-    /// [`ExploreError::Failed`] if the program fails, and the others if it could not be run. The
-    /// threads of a program that hangs stay.
+    /// Returns [`ExploreError::Failed`] if the program fails, and the other errors if it could not
+    /// be run. The threads of a program that hangs are not stopped.
     pub fn run<F>(
         &self,
         seeds: impl IntoIterator<Item = u64>,
@@ -171,10 +172,10 @@ impl Explorer {
         Ok(())
     }
 
-    /// Runs a program under one schedule. For one that another run has found.
+    /// Runs a program under one schedule, for example one that an earlier run has found.
     ///
     /// # Errors
-    /// As [`run`](Self::run).
+    /// The same as those of [`run`](Self::run).
     ///
     /// # Examples
     /// ```

@@ -5,7 +5,7 @@ use std::{error::Error, fmt};
 use super::Schedule;
 use crate::BuildError;
 
-/// Why a program was not run under each schedule without failing.
+/// The reason why an exploration did not run a program under all schedules without a failure.
 ///
 /// # Examples
 /// ```
@@ -20,11 +20,11 @@ use crate::BuildError;
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ExploreError {
-    /// It fails.
+    /// The program fails.
     Failed(FailedProgram),
     /// The pool could not be built.
     Build(BuildError),
-    /// The calling thread is a worker, whose pool would wait for the exploration.
+    /// The calling thread is a worker, so its pool would wait for the exploration.
     OnWorker,
 }
 
@@ -78,7 +78,7 @@ pub struct FailedProgram {
 }
 
 impl FailedProgram {
-    /// Returns the schedule, without the switches that could be left out.
+    /// Returns the schedule, without the switches that could be omitted.
     ///
     /// # Examples
     /// ```
@@ -95,8 +95,8 @@ impl FailedProgram {
         &self.schedule
     }
 
-    /// Returns how the program fails: the message of the panic, or what the workers of a program
-    /// that hangs do.
+    /// Returns how the program fails: the message of the panic, or, if the program hangs, what its
+    /// workers are doing.
     ///
     /// # Examples
     /// ```
@@ -113,8 +113,8 @@ impl FailedProgram {
         &self.failure
     }
 
-    /// Whether the program has failed again under the schedule. If not, it depends on something
-    /// else, or [was not run again](super::Explorer::attempts_to_shrink).
+    /// Whether the program failed again under the schedule. If not, it depends on something else,
+    /// or [was not run again](super::Explorer::attempts_to_shrink).
     ///
     /// # Examples
     /// ```

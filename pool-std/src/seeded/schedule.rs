@@ -1,12 +1,12 @@
-//! What a schedule is, as a text and as a value.
+//! Schedules, as texts and as values.
 
 use std::{error::Error, fmt, str::FromStr};
 
-/// Which worker of a seeded pool goes on at each choice.
+/// Which worker of a seeded pool continues at each choice.
 ///
-/// From a number: a generator with that seed makes all choices. From the text of a [failed
-/// program](crate::FailedProgram): the worker that runs goes on, or else the first one that can,
-/// but for the switches that the text lists.
+/// If created from a number, a generator with that seed makes all choices. If created from the text
+/// of a [failed program](crate::FailedProgram), the running worker continues, or else the first
+/// worker that can, except at the switches that the text lists.
 ///
 /// # Examples
 /// ```
@@ -34,15 +34,15 @@ impl Schedule {
         }
     }
 
-    /// Returns the seed. It also decides where workers begin to look for jobs.
+    /// Returns the seed. It also determines where workers begin to look for jobs.
     #[must_use]
     pub fn seed(&self) -> u64 {
         self.seed
     }
 
-    /// Returns the switches, by the number of the choice and that of the worker, from 0, if the
-    /// generator makes no choice. The workers of a pool that was built later have the numbers after
-    /// those of the earlier ones.
+    /// Returns the switches, each as the number of the choice and the number of the worker, from 0,
+    /// if the generator makes no choices. The workers of pools that are built later are numbered
+    /// after those of earlier pools.
     #[must_use]
     pub fn switches(&self) -> Option<&[(u64, usize)]> {
         self.switches.as_deref()
@@ -100,7 +100,7 @@ fn parse(text: &str) -> Option<Schedule> {
         .then(|| Schedule::new(seed, switches))
 }
 
-/// The error of a text that is no [`Schedule`].
+/// The error for a text that is not a [`Schedule`].
 ///
 /// # Examples
 /// ```
