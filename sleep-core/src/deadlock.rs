@@ -28,9 +28,9 @@ pub use report::{DeadlockHandler, NoHandler, Report};
 use counts::Counts;
 
 /// Knows which workers of a pool are active, asleep or blocked, and calls a handler when none of
-/// them can go on.
+/// them can continue.
 ///
-/// `M` is the raw mutex, of the crate `lock_api`. Where an interrupt handler unmarks a worker, `M`
+/// `M` is the raw mutex, of the crate `lock_api`. If an interrupt handler unmarks a worker, `M`
 /// must disable interrupts while it is held. `W` is where the workers' [entries](WorkerEntry) are
 /// stored: anything that is `AsRef<[WorkerEntry]>` and always gives the same slice, such as an
 /// array or a box. `H` is the [handler](DeadlockHandler).
@@ -77,7 +77,7 @@ impl<M: RawMutex, W: AsRef<[WorkerEntry]>, H: DeadlockHandler> Accounting<M, W, 
         self.workers.as_ref().len()
     }
 
-    /// Returns what a worker does. The answer may be out of date on return.
+    /// Returns what a worker is doing. The answer may be out of date on return.
     ///
     /// Without a handler, a worker that sleeps counts as active. Takes no lock, so a handler may
     /// call it.
@@ -97,8 +97,8 @@ impl<M: RawMutex, W: AsRef<[WorkerEntry]>, H: DeadlockHandler> Accounting<M, W, 
         &self.workers.as_ref()[worker.get()]
     }
 
-    /// Notes that a worker is there, or will be: absent → active. A worker that is not absent stays
-    /// what it is.
+    /// Notes that a worker is there, or will be: absent → active. The state of a worker that is not
+    /// absent does not change.
     ///
     /// A pool whose threads are being started calls this for all of them before it starts any.
     /// Otherwise the first worker could block while the others are not counted, and be
@@ -112,10 +112,10 @@ impl<M: RawMutex, W: AsRef<[WorkerEntry]>, H: DeadlockHandler> Accounting<M, W, 
         }
     }
 
-    /// Notes that a worker leaves: it is absent from now on. If the worker is blocked, that ends
+    /// Notes that a worker leaves: it is absent from now on. If the worker is blocked, this ends
     /// its section.
     ///
-    /// As any call that makes a worker inactive, this can complete a deadlock of the others.
+    /// Like any call that makes a worker inactive, this can complete a deadlock of the others.
     /// `may_run` is that of [`mark_blocked`](Self::mark_blocked).
     pub fn leave(&self, worker: WorkerIndex, may_run: impl Fn(WorkerIndex) -> bool) {
         let mut counts = self.counts.lock();
@@ -134,10 +134,10 @@ impl<M: RawMutex, W: AsRef<[WorkerEntry]>, H: DeadlockHandler> Accounting<M, W, 
     ///
     /// Called within the `has_work` of
     /// [`SleepProtocol::no_work_found`](crate::SleepProtocol::no_work_found), after the look at the
-    /// queues and only if it found nothing. By then the protocol has registered the worker, and
-    /// what it does next is to park. `latch` is the one that the worker waits for. If that is
-    /// set already, its setter wakes the worker, which stays active. Not called by a worker
-    /// that waits for an event from outside the pool: such a worker stays active too.
+    /// queues and only if it found nothing. By then, the protocol has registered the worker, and
+    /// parks it next. `latch` is the latch for which the worker waits. If it is already set, its
+    /// setter wakes the worker, which stays active. Not called by a worker that waits for an event
+    /// from outside the pool: such a worker also stays active.
     ///
     /// `may_run` is that of [`mark_blocked`](Self::mark_blocked).
     pub fn fall_asleep(
@@ -192,9 +192,9 @@ impl<M: RawMutex, W: AsRef<[WorkerEntry]>, H: DeadlockHandler> Accounting<M, W, 
     /// wake it.
     ///
     /// Called between [`CoreLatch::set`], which returned true, and
-    /// [`SleepProtocol::wake_worker`](crate::SleepProtocol::wake_worker). Until the worker runs, it
-    /// no longer counts as asleep. Without this, the caller could go on and block, and be
-    /// reported, while the worker is woken.
+    /// [`SleepProtocol::wake_worker`](crate::SleepProtocol::wake_worker). From now on, the worker
+    /// no longer counts as asleep, even before it runs. Without this, the caller could continue and
+    /// block, and be reported, while the worker is being woken.
     ///
     /// Takes no lock, so an interrupt handler may call it.
     #[inline]
@@ -205,17 +205,17 @@ impl<M: RawMutex, W: AsRef<[WorkerEntry]>, H: DeadlockHandler> Accounting<M, W, 
     }
 
     /// Marks a worker as blocked: active → blocked. Called by the worker, right before it waits for
-    /// an event that the pool does not know of.
+    /// an event that the pool does not know about.
     ///
-    /// The thread that brings about the event [unmarks](Self::mark_unblocked) the worker before it
-    /// lets the worker go on. Between the two the worker runs no jobs of the pool; if it does,
-    /// they do not count as activity. Jobs that other workers may take from this one have been
-    /// announced before the call, by [`announce`](crate::SleepProtocol::announce).
+    /// The thread that causes the event [unmarks](Self::mark_unblocked) the worker before it lets
+    /// the worker continue. Between the two the worker runs no jobs of the pool; if it does, they
+    /// do not count as activity. Jobs that other workers may take from this one have been announced
+    /// before the call, by [`announce`](crate::SleepProtocol::announce).
     ///
-    /// `may_run` says whether there is work that a sleeping worker may run: in any queue that all
-    /// workers take from, or in one of its own. It says no of work for which this worker is not
-    /// woken, such as one that waits for one thing alone. It is asked with the lock held, only if
-    /// no worker is active, and must not call the accounting.
+    /// `may_run` tells whether there is work that a sleeping worker may run: in any queue that all
+    /// workers take from, or in one of its own. It returns false for work for which this worker is
+    /// not woken, for example because the worker waits only for one event. It is asked with the
+    /// lock held, only if no worker is active, and must not call the accounting.
     ///
     /// # Errors
     /// [`NotActive`] if the worker is blocked, asleep or absent.
@@ -240,7 +240,7 @@ impl<M: RawMutex, W: AsRef<[WorkerEntry]>, H: DeadlockHandler> Accounting<M, W, 
     }
 
     /// Ends a blocked section: blocked → active. Called by the thread that resumes the worker,
-    /// before the worker can go on.
+    /// before the worker can continue.
     ///
     /// A thread that resumes several workers uses [`mark_all_unblocked`](Self::mark_all_unblocked),
     /// or else the first one could block again and be reported before the second one is
@@ -258,7 +258,7 @@ impl<M: RawMutex, W: AsRef<[WorkerEntry]>, H: DeadlockHandler> Accounting<M, W, 
     ///
     /// # Errors
     /// [`NotBlocked`] for the first ticket whose section has ended. The sections of all other
-    /// tickets are ended all the same.
+    /// tickets have ended nevertheless.
     pub fn mark_all_unblocked(
         &self,
         tickets: impl IntoIterator<Item = Ticket>,
@@ -277,8 +277,8 @@ impl<M: RawMutex, W: AsRef<[WorkerEntry]>, H: DeadlockHandler> Accounting<M, W, 
         result
     }
 
-    /// Ends its own blocked section, for a worker that has come to the end of it. Does what
-    /// [`mark_unblocked`](Self::mark_unblocked) does; but if the worker is one of those that
+    /// Ends the calling worker's own blocked section, when the worker has reached its end. Does
+    /// what [`mark_unblocked`](Self::mark_unblocked) does; but if the worker is one of those that
     /// [`mark_any_unblocked`](Self::mark_any_unblocked) has counted, it is not counted twice.
     ///
     /// # Errors

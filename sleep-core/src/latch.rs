@@ -30,12 +30,11 @@ const SET: u8 = 4;
 ///    └────────────────────┴──────────▶ SET ◀─────┘
 /// ```
 ///
-/// [`set`](Self::set) says whether the waiter has to be woken. Without the two middle states a
-/// setter could not tell a waiter that will look again from one that is already on its way to
-/// sleep.
+/// [`set`](Self::set) tells whether the waiter must be woken. Without the two middle states, a
+/// setter could not tell a waiter that will look again from one that is already falling asleep.
 ///
-/// Only one worker may wait on a latch; any thread may set it. If two wait, the first one may sleep
-/// on when it is set. Debug assertions find the second one.
+/// Only one worker may wait on a latch; any thread may set it. If two wait, the first one may stay
+/// asleep when the latch is set. Debug assertions find the second one.
 ///
 /// # Examples
 /// ```
@@ -63,7 +62,8 @@ impl CoreLatch {
         }
     }
 
-    /// Whether the latch is set. If so, all that happened before [`set`](Self::set) is visible.
+    /// Whether the latch is set. If so, everything that happened before [`set`](Self::set) is
+    /// visible.
     #[inline]
     #[must_use]
     pub fn probe(&self) -> bool {
@@ -133,15 +133,16 @@ impl CoreLatch {
     /// [`SleepProtocol::wake_worker`](crate::SleepProtocol::wake_worker).
     ///
     /// Takes a pointer, since the waiter may see the latch set, and end the frame that holds it,
-    /// before this call returns. So nothing may be read from the latch, nor from anything that
-    /// lives beside it, after the call: take what is needed to wake the waiter before.
+    /// before this call returns. So nothing may be read from the latch, or from anything that lives
+    /// beside it, after the call: take what is needed to wake the waiter before the call.
     ///
     /// Never blocks; may be called from an interrupt. Safe code sets a
     /// [`StopLatch`](crate::StopLatch).
     ///
     /// # Safety
     /// 1. `this` points to a live latch when the call begins.
-    /// 2. What the waiter waits for has happened: it may end a frame that others use until then.
+    /// 2. The event that the waiter waits for has happened: the waiter may end a frame that others
+    ///    use until then.
     #[inline]
     #[must_use = "a waiter that sleeps must be woken, by `SleepProtocol::wake_worker`"]
     pub unsafe fn set(this: *const Self) -> bool {

@@ -24,15 +24,15 @@ use searchers::at_least_one;
 /// sooner. The models of this crate have few workers.
 const ENOUGH_IDLE: usize = if cfg!(all(loom, test)) { 1 } else { 8 };
 
-/// How an idle worker goes to sleep: how many fruitless searches until it gets sleepy, how many
+/// How an idle worker goes to sleep: how many fruitless searches until it becomes sleepy, how many
 /// until it sleeps, and what it does between two of them.
 ///
-/// More rounds find new work sooner and burn more processor time when there is none. With 0
-/// rounds a worker sleeps after the second fruitless search. It gets sleepy before that one, so
-/// that a job which is posted meanwhile keeps it awake. With [`Hints`](crate::Hints) it sleeps
-/// after the first one, because no other worker has to know that it is sleepy.
+/// More rounds find new work sooner, but use more processor time when there is none. With 0 rounds,
+/// a worker sleeps after the second fruitless search. It becomes sleepy before that search, so that
+/// a job that is posted meanwhile keeps it awake. With [`Hints`](crate::Hints), it sleeps after the
+/// first one, because no other worker has to know that it is sleepy.
 ///
-/// Start from a preset, and change it by the `with_` methods:
+/// Start from a preset, and change it with the `with_` methods:
 ///
 /// | preset | rounds | at most | adaptive | searchers |
 /// | --- | --- | --- | --- | --- |
@@ -42,17 +42,17 @@ const ENOUGH_IDLE: usize = if cfg!(all(loom, test)) { 1 } else { 8 };
 /// | [`IMMEDIATE`](Self::IMMEDIATE) | 0 | | | all |
 ///
 /// Whatever the policy, a worker that was woken and finds nothing searches half as many rounds as
-/// before, until it has found work. [`Classic`](crate::Classic) obeys the two numbers of rounds and
-/// nothing else; if they are to adapt, it always does a quarter of the greatest number.
+/// before, until it has found work. [`Classic`](crate::Classic) obeys only the two numbers of
+/// rounds; if they are to adapt, it always does a quarter of the greatest number.
 ///
-/// No liveness rests on a policy: each worker looks at every queue when it has registered as a
-/// sleeper, however little it has searched before.
+/// Liveness does not depend on a policy: each worker looks at every queue when it has registered as
+/// a sleeper, however little it has searched before.
 ///
 /// # Fixed when the program is compiled
-/// [`Jec`](crate::Jec) and [`Hints`](crate::Hints) take any type that is `AsRef<IdlePolicy>` in
-/// place of a policy, and read it by that. A type of your own that gives a constant takes no
-/// memory, and the code for what its policy does not choose is compiled away. It pays on small
-/// processors:
+/// [`Jec`](crate::Jec) and [`Hints`](crate::Hints) take any type that is `AsRef<IdlePolicy>`
+/// instead of a policy, and read the policy through it. Your own type that returns a constant takes
+/// no memory, and the code for options that its policy does not choose is compiled away. This pays
+/// off on small processors:
 ///
 /// ```
 /// use sleep_core::{IdlePolicy, Inline, Jec, Parker, Relax, Slot};
@@ -112,22 +112,21 @@ pub struct IdlePolicy {
 }
 
 impl IdlePolicy {
-    /// Finds new work within microseconds, for programs that have the processors for themselves:
-    /// 512 rounds at most, 200 us at most, and every worker may search. Uses the most processor
-    /// time.
+    /// Finds new work within microseconds, for programs that have the processors to themselves: 512
+    /// rounds at most, 200 us at most, and every worker may search. Uses the most processor time.
     pub const LATENCY: Self = Self::new(512, 513, Relax::Yield)
         .with_adaptive_rounds(true)
         .with_time_limit(Some(Duration::from_micros(200)));
 
     /// The default: 256 rounds and 50 us at most. [Half](Searchers::Half) of the workers that are
-    /// awake may search at a time, and more while all of them are needed again and again. Where
-    /// the parker has a clock, the time limit is reached first.
+    /// awake may search at a time, and more while all of them are needed again and again. If the
+    /// parker has a clock, the time limit is reached first.
     pub const BALANCED: Self = Self::new(256, 257, Relax::Yield)
         .with_adaptive_rounds(true)
         .with_time_limit(Some(Duration::from_micros(50)))
         .with_max_searchers(Searchers::Half);
 
-    /// Next to no searching: two rounds at most, none until pauses are shorter than 5 us, and one
+    /// Almost no searching: two rounds at most, none until pauses are shorter than 5 us, and one
     /// worker at a time. For programs that share the machine, or a battery.
     pub const POWER: Self = Self::new(2, 3, Relax::Yield)
         .with_adaptive_rounds(true)
@@ -186,13 +185,13 @@ impl IdlePolicy {
     /// longer time it drops to a quarter, after more than twice the limit to an eighth, and so on.
     ///
     /// [`Jec`](crate::Jec) and [`Hints`](crate::Hints) learn from [waits](crate::Purpose::Wait) for
-    /// a running job apart from searches for the next one.
+    /// a running job separately from searches for the next one.
     ///
-    /// Where the parker has no [clock](crate::Parker::now), each sleep counts as long and takes
-    /// back two doublings, so rounds grow only where more than two of three searches find work.
-    /// Then there is always one round at least, unless there are none at all: by it the worker
-    /// finds out that rounds pay off again. With a clock and without a time limit, each sleep
-    /// counts as short, so that the rounds only grow.
+    /// If the parker has no [clock](crate::Parker::now), each sleep counts as long and removes two
+    /// doublings, so rounds grow only if more than two of three searches find work. In that case,
+    /// there is always at least one round, unless there are none at all: it lets the worker find
+    /// out that rounds pay off again. With a clock and without a time limit, each sleep counts as
+    /// short, so the rounds only grow.
     ///
     /// Source: the `halt_poll_ns` of Linux' virtual machines, which grows and shrinks likewise.
     #[doc(alias = "halt_poll")]
@@ -202,16 +201,16 @@ impl IdlePolicy {
         self
     }
 
-    /// Sets for how long a worker does its rounds at most before it gets sleepy, however many are
-    /// left. At most some four seconds. This neither limits nor adapts the rounds of a sleepy
-    /// worker, `rounds_until_sleeping - rounds_until_sleepy`.
+    /// Sets the longest time for which a worker does its rounds before it becomes sleepy, however
+    /// many are left. At most some four seconds. This neither limits nor adapts the rounds of a
+    /// sleepy worker, `rounds_until_sleeping - rounds_until_sleepy`.
     ///
-    /// Where workers [share processors](Self::for_processors), the limit is for a worker's share of
-    /// the time: with three workers awake for each processor, the rounds last three times as
-    /// long. Meanwhile the others run.
+    /// If workers [share processors](Self::for_processors), the limit is for a worker's share of
+    /// the time: with three workers awake for each processor, the rounds last three times as long.
+    /// Meanwhile the others run.
     ///
-    /// Without effect where the parker has no [clock](crate::Parker::now): there the number of
-    /// rounds is the only limit.
+    /// Has no effect if the parker has no [clock](crate::Parker::now): then the number of rounds is
+    /// the only limit.
     ///
     /// # Examples
     /// ```
@@ -238,10 +237,9 @@ impl IdlePolicy {
         self
     }
 
-    /// Sets how many workers that are awake and idle are enough for a poster: while there are so
-    /// many, it wakes no other worker, however many jobs it posts. One of them that finds a job
-    /// wakes others, as long as there are more jobs. At least 1, at most 65,535; eight by
-    /// default.
+    /// Sets how many awake and idle workers are enough for a poster: while there are that many, it
+    /// wakes no other worker, however many jobs it posts. A worker of these that finds a job wakes
+    /// others, as long as there are more jobs. At least 1, at most 65,535; eight by default.
     ///
     /// [`Jec`](crate::Jec) obeys it. With [`Hints`](crate::Hints) the number of jobs decides, and
     /// [`Classic`](crate::Classic) wakes all workers.
@@ -260,8 +258,8 @@ impl IdlePolicy {
     }
 
     /// Returns the policy for a machine with this number of processors. With one, it has no rounds,
-    /// because no other worker can make work while one searches. With several, a limit of half of
-    /// the workers ([`Searchers::Half`]) is also one of half of the processors.
+    /// because no other worker can create work while one searches. With several, a limit of half of
+    /// the workers ([`Searchers::Half`]) is also a limit of half of the processors.
     ///
     /// Workers that were needed again soon may exceed that, see
     /// [`with_max_searchers`](Self::with_max_searchers). The
@@ -269,7 +267,7 @@ impl IdlePolicy {
     /// processor.
     ///
     /// If there are fewer processors than workers, as many idle workers are
-    /// [enough](Self::enough_idle) for a poster as there are processors beside its own.
+    /// [enough](Self::enough_idle) for a poster as there are processors besides its own.
     ///
     /// # Examples
     /// ```

@@ -47,13 +47,13 @@ pub(crate) use slot::Tenant;
 /// | jobs were queued that one worker alone may run | [`announce_for`](Self::announce_for) |
 /// | a latch was set whose waiter sleeps | [`wake_worker`](Self::wake_worker), by [`set_latch`] |
 ///
-/// Two traits beside this one are for pools that use them: [`LendSeats`], for threads that take the
-/// place of a sleeping worker, and [`AwakeSet`], for searches that leave sleepers out.
+/// Two further traits are optional for pools: [`LendSeats`], for threads that take the place of a
+/// sleeping worker, and [`AwakeSet`], for searches that skip sleepers.
 ///
 /// [`Jec`](crate::Jec) is the one that pools use; [`Sockets`](crate::Sockets) is several of them,
 /// for large machines; [`Classic`](crate::Classic) is simpler and wakes all sleepers at once;
-/// [`Hints`](crate::Hints) tells a worker that it wakes where the work is; [`Busy`](crate::Busy)
-/// never sleeps.
+/// [`Hints`](crate::Hints) tells a woken worker where the work is; [`Busy`](crate::Busy) never
+/// sleeps.
 ///
 /// # What a caller promises
 /// 1. Each worker has one thread, and that thread alone calls `start_looking`, then `no_work_found`
@@ -70,7 +70,7 @@ pub(crate) use slot::Tenant;
 ///
 /// A caller that breaks a promise loses wake-ups; no memory safety rests on them. Debug assertions
 /// find a worker that begins a search in the middle of another, and a latch with two waiters. The
-/// module `testing`, of the feature of that name, finds more.
+/// module `testing`, of the feature with that name, finds more.
 ///
 /// # What a protocol promises
 /// 1. Let a job be announced, by `announce` as [injected](Origin::Injected), or by `announce_for`.
@@ -93,7 +93,7 @@ pub(crate) use slot::Tenant;
 /// The check `check_protocol` of the module `testing` looks for a protocol that breaks one of them.
 ///
 /// The trait is safe to implement because no memory safety may rest on these promises: a protocol
-/// that breaks them loses wake-ups, so that its pool hangs, and nothing worse. Pools that call a
+/// that breaks them loses wake-ups, so its pool hangs, but nothing worse happens. Pools that call a
 /// protocol from frames that other threads use end the process if it panics.
 ///
 /// # Implementing one
@@ -141,12 +141,12 @@ pub trait SleepProtocol {
     /// One worker's way from having no work to being asleep.
     ///
     /// Created by [`start_looking`](Self::start_looking), kept by the worker's search loop, and
-    /// given back to [`work_found`](Self::work_found). A worker that drops it counts as idle for
-    /// good, and posters rely on a searcher that does not exist. The protocols of this crate find
-    /// that with debug assertions, when the worker begins its next search.
+    /// given back to [`work_found`](Self::work_found). If a worker drops it, the worker counts as
+    /// idle forever, and posters rely on a searcher that does not exist. The protocols of this
+    /// crate find that with debug assertions, when the worker begins its next search.
     type IdleState;
 
-    /// Where a worker that was woken looks first: [`Hint`], or `()` if the protocol does not say.
+    /// Where a woken worker looks first: [`Hint`], or `()` if the protocol does not say.
     type Hint: Into<Hint>;
 
     /// Returns the number of workers.
@@ -167,17 +167,18 @@ pub trait SleepProtocol {
     /// [`work_found`](Self::work_found).
     ///
     /// `purpose` says what for: a worker that waits for a job which another worker is running, such
-    /// as the second closure of a join, may see it end at any moment. So it pays to stay awake for
-    /// a while, however many other workers search.
+    /// as the second closure of a join, may see it end at any moment. So it pays off to stay awake
+    /// for some time, however many other workers search.
     #[must_use = "the worker counts as idle until this is given to `work_found`"]
     fn start_looking(&self, worker: WorkerIndex, purpose: Purpose) -> Self::IdleState;
 
     /// Reports that the worker has searched all sources of work and found none. Relaxes, or sleeps
     /// until the worker is woken. The worker then searches again, unless its latch is set.
     ///
-    /// `latch` is what the worker waits for: setting it ends the sleep. `has_work` says whether
-    /// any source holds work for this worker. It is called after the worker has registered as a
-    /// sleeper and must look at every source, or a job posted there meanwhile is overlooked.
+    /// `latch` is what the worker waits for: setting it ends the sleep. `has_work` says whether any
+    /// source holds work for this worker. It is called after the worker has registered as a
+    /// sleeper, and must look at every source; otherwise, a job posted there meanwhile is
+    /// overlooked.
     ///
     /// Returns where the work is, if the worker was woken with a hint. The worker looks there once,
     /// after its own queue and before it searches everywhere. A hint may be out of date.
@@ -197,8 +198,8 @@ pub trait SleepProtocol {
     /// Call it before the job is run.
     fn work_found(&self, idle: Self::IdleState, more_work: impl FnOnce() -> bool);
 
-    /// Announces jobs that any worker may run. How many, where they are, and whether their poster
-    /// stays until they have been run, [`NewJobs`] says.
+    /// Announces jobs that any worker may run. [`NewJobs`] says how many, where they are, and
+    /// whether their poster stays until they have been run.
     ///
     /// Call it after queueing. It never blocks, so an interrupt handler may call it. A batch that
     /// turns out to be empty may be announced.
@@ -214,22 +215,22 @@ pub trait SleepProtocol {
     fn announce_for(&self, workers: impl IntoIterator<Item = WorkerIndex>);
 
     /// Whether no worker sleeps or is about to, so that [internal](Origin::Internal) jobs need not
-    /// be announced. Should be one load: it is asked often.
+    /// be announced. Should be one load, because it is called often.
     fn all_are_awake(&self) -> bool;
 
     /// Wakes a worker if it sleeps. Returns true if the worker slept and no other thread was
     /// waking it.
     ///
-    /// For the setter of a latch whose waiter sleeps, see [`CoreLatch::set`].
+    /// Called by the setter of a latch whose waiter sleeps, see [`CoreLatch::set`].
     #[doc(alias = "notify_worker_latch_is_set")]
     fn wake_worker(&self, worker: WorkerIndex) -> bool;
 
-    /// Returns how many workers are inactive at this moment: those that search and those that
-    /// sleep. For debug output and statistics.
+    /// Returns the number of workers that are inactive at this moment: those that search and those
+    /// that sleep. For debug output and statistics.
     fn num_inactive(&self) -> usize;
 
-    /// Returns how many workers sleep at this moment and have not been woken. For debug output and
-    /// statistics.
+    /// Returns the number of workers that sleep at this moment and have not been woken. For debug
+    /// output and statistics.
     fn num_sleeping(&self) -> usize;
 }
 
@@ -240,7 +241,7 @@ pub trait SleepProtocol {
 /// 1. `latch` points to a live latch when the call begins. It may die during the call.
 /// 2. Only `worker` waits on the latch.
 /// 3. `sleep` outlives the call even if `latch` does not.
-/// 4. What the worker waits for has happened: see [`CoreLatch::set`].
+/// 4. The event that the worker waits for has happened: see [`CoreLatch::set`].
 ///
 /// # Examples
 /// ```

@@ -13,9 +13,9 @@ mod tests;
 
 /// A latch that tells one worker to stop.
 ///
-/// [`CoreLatch::set`] is unsafe, because a latch may say that a frame is free which another thread
-/// still uses. This one says nothing but that its worker has to stop: no memory safety may rest on
-/// it. So [`set`](Self::set) and [`set_all`](Self::set_all) are safe, and they wake the worker too.
+/// [`CoreLatch::set`] is unsafe, because a latch may say that a frame is free while another thread
+/// still uses it. This latch only says that its worker must stop: no memory safety may rest on it.
+/// So [`set`](Self::set) and [`set_all`](Self::set_all) are safe, and they also wake the worker.
 ///
 /// Each worker has its own, because a latch has one waiter.
 ///
@@ -67,7 +67,7 @@ impl StopLatch {
         }
     }
 
-    /// Whether the worker has to stop. If so, all that happened before [`set`](Self::set) is
+    /// Whether the worker must stop. If so, everything that happened before [`set`](Self::set) is
     /// visible.
     #[inline]
     #[must_use]
@@ -76,7 +76,7 @@ impl StopLatch {
     }
 
     /// Returns the latch for the worker's [`no_work_found`](SleepProtocol::no_work_found). The
-    /// worker may also [reset](CoreLatch::reset) it, when it goes on.
+    /// worker may also [reset](CoreLatch::reset) it, when it continues.
     #[inline]
     #[must_use]
     pub fn latch(&self) -> &CoreLatch {
@@ -93,7 +93,7 @@ impl StopLatch {
         unsafe { set_latch(sleep, &raw const self.latch, worker) };
     }
 
-    /// Tells all workers to stop, each of which waits for the latch with its own number.
+    /// Tells all workers to stop. Each worker waits for the latch with its own number.
     ///
     /// # Panics
     /// If there is not one latch for each worker.

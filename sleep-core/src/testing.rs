@@ -1,8 +1,8 @@
-//! Checks for queues, parkers, protocols and loops of one's own.
+//! Checks for your own queues, parkers, protocols and loops.
 //!
-//! What goes wrong around sleeping goes wrong seldom: a queue that the last look leaves out, a
-//! fence that is missing, a token that is lost. These checks make it go wrong at once, and the same
-//! way in each run. An author calls them in a test:
+//! Errors around sleeping show up rarely: a queue that the last look skips, a missing fence, a lost
+//! token. These checks make them show up at once, and in the same way in each run. Call them in a
+//! test:
 //!
 //! | check | for | finds |
 //! | --- | --- | --- |
@@ -19,9 +19,9 @@
 //!
 //! `Schedules` runs the threads in many orders, with the protocol [`LastLook`] or the pool's own.
 //!
-//! The feature `testing` brings this module. It needs `std`, and is without effect on targets
-//! without an operating system. While it is on, each fence and each look at a latch costs one more
-//! load; so let only tests turn it on:
+//! The feature `testing` adds this module. It needs `std`, and has no effect on targets without an
+//! operating system. While it is enabled, each fence and each look at a latch costs one more load,
+//! so enable it only for tests:
 //!
 //! ```toml
 //! [dev-dependencies]

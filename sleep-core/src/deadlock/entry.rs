@@ -7,7 +7,7 @@ use crate::{
     primitive::{AtomicBool, AtomicU32, Ordering},
 };
 
-/// What a worker does, as the accounting sees it.
+/// What a worker is doing, as the accounting sees it.
 ///
 /// # Examples
 /// ```
@@ -23,7 +23,7 @@ pub enum State {
     Active,
     /// The worker sleeps in the pool until there is work, or until its latch is set.
     Asleep,
-    /// The worker waits for an event that the pool does not know of.
+    /// The worker waits for an event that the pool does not know about.
     Blocked,
 }
 
@@ -86,8 +86,8 @@ fn state_of(word: u32) -> State {
 
 /// What an [`Accounting`](super::Accounting) keeps for one worker.
 ///
-/// An entry belongs to one accounting. If two use the same one, reports are false or missed, and
-/// nothing worse.
+/// An entry belongs to one accounting. If two use the same entry, reports are false or missed, but
+/// nothing worse happens.
 ///
 /// # Examples
 /// See the front page of [this module](crate::deadlock).

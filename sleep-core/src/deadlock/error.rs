@@ -17,7 +17,7 @@ use super::State;
 pub struct NotActive {
     /// The number of the worker.
     pub worker: usize,
-    /// What the worker does instead.
+    /// What the worker is doing instead.
     pub state: State,
 }
 

@@ -71,7 +71,7 @@ impl DeadlockHandler for NoHandler {
     fn handle(&self, _report: &Report<'_>) {}
 }
 
-/// What every worker does at the moment of a deadlock. Printed as one line.
+/// What every worker is doing at the moment of a deadlock. Printed as one line.
 ///
 /// # Examples
 /// See the front page of [this module](crate::deadlock).
@@ -90,7 +90,7 @@ impl<'a> Report<'a> {
         self.workers.len()
     }
 
-    /// Returns each worker and what it does, in the order of their numbers.
+    /// Returns each worker and what it is doing, in the order of their numbers.
     pub fn states(&self) -> impl Iterator<Item = (WorkerIndex, State)> + 'a {
         let workers = self.workers;
         workers.iter().enumerate().map(|(index, entry)| {
@@ -99,7 +99,7 @@ impl<'a> Report<'a> {
         })
     }
 
-    /// Returns the blocked sections, for the thread that is going to end one of them.
+    /// Returns the blocked sections, for the thread that will end one of them.
     pub fn blocked(&self) -> impl Iterator<Item = Ticket> + 'a {
         let workers = self.workers;
         self.states()
@@ -107,13 +107,13 @@ impl<'a> Report<'a> {
             .map(|(worker, _)| Ticket::new(worker, workers[worker.get()].episode()))
     }
 
-    /// Returns how many workers are blocked.
+    /// Returns the number of blocked workers.
     #[must_use]
     pub fn num_blocked(&self) -> usize {
         self.count(State::Blocked)
     }
 
-    /// Returns how many workers sleep.
+    /// Returns the number of sleeping workers.
     #[must_use]
     pub fn num_asleep(&self) -> usize {
         self.count(State::Asleep)

@@ -39,7 +39,7 @@ const CREDIT: u8 = 15;
 pub enum Purpose {
     /// Its next job, or something outside the pool. Either may take any time.
     Job,
-    /// Any job, while it waits for one that another worker of its pool is running.
+    /// Any job, while it waits for a job that another worker of its pool is running.
     Wait,
 }
 

@@ -16,7 +16,7 @@ use crate::{parker::Parker, primitive::spin_loop};
 pub enum Relax {
     /// Executes the processor's spin hint this many times. For workers that have a core each.
     Spin(u32),
-    /// Calls [`Parker::relax`], which yields to other threads where there is a scheduler.
+    /// Calls [`Parker::relax`], which yields to other threads if there is a scheduler.
     Yield,
 }
 

@@ -4,7 +4,7 @@ use core::num::NonZero;
 
 /// How many workers of a pool search for work at a time, before they sleep.
 ///
-/// Few searchers suffice: one that finds work wakes others if there is more. Many of them burn
+/// Few searchers suffice: one that finds work wakes others if there is more. Many searchers waste
 /// processor time, and take the cache lines of the queues from each other and from the workers that
 /// fill them.
 ///
@@ -24,12 +24,12 @@ use core::num::NonZero;
 pub enum Searchers {
     /// Every worker may search.
     All,
-    /// Half of the workers that are awake, rounded up: so a large pool with little to do has few
-    /// searchers. But of two that are awake both may search: the second one takes a broadcast,
-    /// or the second half of a join, without a wake-up. If rounds
-    /// [adapt](crate::IdlePolicy::with_adaptive_rounds) and have a time limit, a worker that was
-    /// woken within that time after it ran out of work may search 15 times beyond half. So a
-    /// program that needs all workers again and again finds them awake.
+    /// Half of the awake workers, rounded up: so a large pool with little to do has few searchers.
+    /// But if two are awake, both may search: the second one takes a broadcast, or the second half
+    /// of a join, without a wake-up. If rounds [adapt](crate::IdlePolicy::with_adaptive_rounds) and
+    /// have a time limit, a worker that was woken within that time after it ran out of work may
+    /// search 15 times beyond half. So a program that needs all workers again and again finds them
+    /// awake.
     ///
     /// With more workers than processors, no more than half of [the
     /// processors](crate::IdlePolicy::for_processors).

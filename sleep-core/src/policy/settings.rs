@@ -5,8 +5,8 @@ use core::time::Duration;
 use super::{IdlePolicy, Relax, Searchers};
 
 impl IdlePolicy {
-    /// Returns the number of fruitless searches before a worker gets sleepy; the greatest number,
-    /// if it adapts.
+    /// Returns the number of fruitless searches before a worker becomes sleepy; the greatest
+    /// number, if it adapts.
     #[must_use]
     pub const fn rounds_until_sleepy(self) -> u32 {
         self.rounds_until_sleepy
@@ -87,13 +87,13 @@ impl IdlePolicy {
         self.is_adaptive
     }
 
-    /// Returns how many workers that are awake and idle are enough for a poster, at least one.
+    /// Returns how many awake and idle workers are enough for a poster, at least one.
     #[must_use]
     pub const fn enough_idle(self) -> usize {
         self.enough_idle.get() as usize
     }
 
-    /// Returns for how long a worker does its rounds at most, if there is a limit.
+    /// Returns the longest time for which a worker does its rounds, if there is a limit.
     #[must_use]
     pub const fn time_limit(self) -> Option<Duration> {
         match self.time_limit {

@@ -5,7 +5,7 @@ use crate::{
     protocol::SleepProtocol,
 };
 
-/// A protocol that may know which workers sleep, so that others leave their queues out.
+/// A protocol that may know which workers sleep, so that others skip their queues.
 ///
 /// A protocol that does not know implements the trait without a method: `impl AwakeSet for Spinning
 /// {}`.
@@ -45,10 +45,11 @@ pub trait AwakeSet: SleepProtocol {
     /// Calls `holds` for the workers that may be awake, at most once for each, until it returns
     /// true. Returns whether it did. `first` is a hint where to begin.
     ///
-    /// This is for a look at the workers' own queues. A worker that is registered as a sleeper has
-    /// emptied its queue before, so a protocol may leave it out, and a large pool in which most
-    /// workers sleep looks at few queues. The pool ensures the rest: a worker that was registered
-    /// announces the next job that it queues, after a fence, unless all workers are awake.
+    /// This is for looking at the workers' own queues. A worker that is registered as a sleeper has
+    /// emptied its queue before, so a protocol may leave it out, and in a large pool in which most
+    /// workers sleep, few queues are looked at. The pool ensures the rest: a worker that was
+    /// registered announces the next job that it queues, after a fence, unless all workers are
+    /// awake.
     ///
     /// `caller` is the calling worker, which is not registered as a sleeper, and is skipped. It is
     /// `None` in `has_work` of [`no_work_found`](SleepProtocol::no_work_found) and of

@@ -2,10 +2,10 @@
 
 use crate::primitive::{Ordering, fence};
 
-/// Executes a sequentially consistent fence, for a protocol of one's own.
+/// Executes a sequentially consistent fence, for your own protocol.
 ///
 /// It is `core::sync::atomic::fence(SeqCst)`, and with the feature `testing` the checks of the
-/// module `testing` see it. They cannot see a fence of another kind, and report it as missing.
+/// module `testing` see it. They cannot see any other kind of fence, and report it as missing.
 ///
 /// A protocol needs it in two places: in `no_work_found`, after the worker has registered as a
 /// sleeper and before its last look; and in a call that announces jobs, before it looks for

@@ -4,8 +4,8 @@ use crate::index::WorkerIndex;
 
 /// Says which source holds the work that a worker is woken for.
 ///
-/// A hint is advice. The work may be gone when the worker looks, and the hint may be lost on its
-/// way; then the worker searches everywhere, as it does without a hint.
+/// A hint is advice. The work may be gone when the worker looks, and the hint may get lost; then
+/// the worker searches everywhere, as it does without a hint.
 ///
 /// A hint fits into one word, [`to_raw`](Self::to_raw), so that a channel may be as simple as an
 /// array of atomics or a pipe.
@@ -33,7 +33,7 @@ pub enum Hint {
 }
 
 impl Hint {
-    /// Returns the hint at a worker's queue: [`Unknown`](Self::Unknown) if its number takes more
+    /// Returns the hint for a worker's queue: [`Unknown`](Self::Unknown) if its number takes more
     /// than 16 bits.
     #[must_use]
     pub const fn worker(worker: WorkerIndex) -> Self {

@@ -39,9 +39,9 @@ const MAX_WORKERS: usize = if usize::BITS < 32 {
 /// The sleep protocol whose count of sleepers may be negative, and whose wake-ups say where the
 /// work is.
 ///
-/// `S` says where the workers' slots are stored, see [`HintSlots`]. Each has a [`HintChannel`]: an
-/// [`ArrayChannel`] beside any parker, or a parker that carries hints itself. `I` is the
-/// [`IdlePolicy`], or a type that [always gives the same
+/// `S` determines where the workers' slots are stored, see [`HintSlots`]. Each slot has a
+/// [`HintChannel`]: an [`ArrayChannel`] beside any parker, or a parker that carries hints itself.
+/// `I` is the [`IdlePolicy`], or a type that [always gives the same
 /// one](IdlePolicy#fixed-when-the-program-is-compiled).
 ///
 /// # Examples
@@ -90,7 +90,7 @@ impl<C, const N: usize, I> Hints<Inline<HintSlot<C>, N>, I> {
     const_unless_loom! {
         /// Creates the protocol for workers whose slots are stored in the value itself.
         ///
-        /// That there are not too many is checked when the program is compiled.
+        /// Their number is checked when the program is compiled.
         #[must_use]
         pub fn from_array(slots: [HintSlot<C>; N], policy: I) -> Self {
             const { assert!(N <= MAX_WORKERS, "too many workers") };
@@ -159,8 +159,8 @@ impl<S: HintSlots, I: AsRef<IdlePolicy>> Hints<S, I> {
     }
 
     /// Makes `count` notifications take effect: for workers that sleep now, and for those that
-    /// sleep next. These search once more instead. At most as many notifications wait as there
-    /// are workers.
+    /// would sleep next, which search once more instead. At most as many notifications wait as
+    /// there are workers.
     ///
     /// EMPER's `notifyAnywhere`.
     pub fn notify_anywhere(&self, count: usize, hint: Hint) {

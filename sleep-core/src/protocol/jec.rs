@@ -33,8 +33,8 @@ use widths::Widths;
 
 /// The sleep protocol with a jobs event counter.
 ///
-/// `S` says where the workers' slots are stored, see [`Slots`]. `I` is the [`IdlePolicy`], or a
-/// type that [always gives the same one](IdlePolicy#fixed-when-the-program-is-compiled).
+/// `S` determines where the workers' slots are stored, see [`Slots`]. `I` is the [`IdlePolicy`], or
+/// a type that [always gives the same one](IdlePolicy#fixed-when-the-program-is-compiled).
 ///
 /// # Examples
 /// In a `static`, without an initializer:
@@ -92,7 +92,7 @@ impl<P, const N: usize, I> Jec<Inline<Slot<P>, N>, I> {
     const_unless_loom! {
         /// Creates the protocol for workers whose slots are stored in the value itself.
         ///
-        /// That the counters can count `N` workers is checked when the program is compiled.
+        /// Whether the counters can count `N` workers is checked when the program is compiled.
         #[must_use]
         pub fn from_array(slots: [Slot<P>; N], policy: I) -> Self {
             const { assert!(N <= AtomicCounters::MAX_THREADS, "too many workers") };

@@ -78,11 +78,11 @@ pub trait LendSeats: SleepProtocol {
         false
     }
 
-    /// Notes that a thread outside the pool, which blocked until a job had been run because it had
-    /// no seat, runs again.
+    /// Notes that a thread outside the pool runs again, after it blocked until a job had been run
+    /// because it had no seat.
     ///
-    /// It may post its next job soon. For how long there was no work counts from now: a worker that
-    /// searches meanwhile need not make up for the thread's own wake-up.
+    /// It may post its next job soon. The time without work counts from now: a worker that searches
+    /// meanwhile need not make up for the thread's own wake-up.
     ///
     /// By default this does nothing.
     #[inline]

@@ -7,7 +7,7 @@ use crate::protocol::hint::Hint;
 /// Jobs that were queued and that any worker may run, for
 /// [`announce`](crate::SleepProtocol::announce).
 ///
-/// `E` says whether their queue was empty before, when it is called. A protocol need not ask.
+/// `E` is a function that tells whether their queue was empty before. A protocol need not call it.
 ///
 /// # Examples
 /// ```
@@ -24,7 +24,7 @@ pub struct NewJobs<E> {
     /// The number of jobs. With 0, no worker is woken. So a caller that queued a job and announces
     /// none loses the wake-up.
     pub count: usize,
-    /// Where the jobs are. A protocol that carries hints gives this one to a worker that it wakes.
+    /// Where the jobs are. A protocol that carries hints passes it to a worker that it wakes.
     pub hint: Hint,
     /// Whether the queue was empty before. If not, the idle workers are not keeping up, and a
     /// protocol may wake sleepers for all the new jobs.
@@ -50,8 +50,8 @@ pub enum Origin {
     /// A worker of the pool queued the jobs on its own queue, and stays until they have been run,
     /// as in a join. Or it has executed a sequentially consistent fence after it queued them.
     ///
-    /// A protocol may do without a fence of its own. Then a worker that is falling asleep may
-    /// overlook the jobs until the next wake-up.
+    /// A protocol may omit its own fence. Then a worker that is falling asleep may overlook the
+    /// jobs until the next wake-up.
     ///
     /// A caller whose system has a fence for all threads of a process (`membarrier` on Linux) can
     /// rule that out without a fence in the poster. `has_work` executes the process fence first,

@@ -24,7 +24,7 @@ pub use error::UnusableSockets;
 use wake::SEEDS;
 use words::Words;
 
-/// The sleep protocol of large machines: a [`Jec`] for each socket, and a word that says in which
+/// The sleep protocol for large machines: a [`Jec`] for each socket, and a word that tells in which
 /// of them workers sleep.
 ///
 /// Workers that fall asleep, wake up, and begin or end a search write the counters of their own
@@ -70,8 +70,8 @@ pub struct Sockets<L> {
 /// Where the protocols of [`Sockets`] are stored: anything that dereferences to a slice of [`Jec`],
 /// and always to the same one, such as a box.
 ///
-/// If it gives different slices, wake-ups are lost or calls panic, and nothing worse: no memory
-/// safety rests on it.
+/// If it gives different slices, wake-ups are lost or calls panic, but no memory safety rests on
+/// it.
 ///
 /// # Examples
 /// See [`Sockets`].

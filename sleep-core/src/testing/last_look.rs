@@ -13,10 +13,10 @@ use crate::{
 /// [`Schedules`](super::Schedules).
 ///
 /// The protocols of a pool notice most posts before the last look: `Jec` by its counter, `Classic`
-/// by its sleepy worker, `Hints` by a notification that waits. So a `has_work` that leaves a queue
-/// out loses a wake-up only once in a million sleeps. This one sleeps after each fruitless search,
-/// and loses it in the first schedule where a job is queued between the search and the
-/// registration.
+/// by its sleepy worker, `Hints` by a notification that waits. So a `has_work` that skips a queue
+/// loses a wake-up only once in a million sleeps. With this protocol, a worker sleeps after each
+/// fruitless search, and loses the wake-up in the first schedule in which a job is queued between
+/// the search and the registration.
 ///
 /// # Examples
 /// ```
@@ -39,7 +39,7 @@ struct Slot {
 }
 
 impl LastLook {
-    /// Creates the protocol for so many workers.
+    /// Creates the protocol for this number of workers.
     #[must_use]
     pub fn new(workers: usize) -> Self {
         Self {

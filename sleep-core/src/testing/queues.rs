@@ -25,7 +25,7 @@ impl<'a> Queue<'a> {
         }
     }
 
-    /// Says that one worker alone takes from this queue, such as tasks that are bound to a core.
+    /// Says that only one worker takes from this queue, for example tasks that are bound to a core.
     ///
     /// # Examples
     /// ```
@@ -60,12 +60,12 @@ impl core::fmt::Debug for Queue<'_> {
     }
 }
 
-/// Checks that the `has_work` of a pool sees a job in every queue, for each of so many workers, and
-/// none in empty ones.
+/// Checks that the `has_work` of a pool sees a job in every queue, for each of `workers` workers,
+/// and none in empty queues.
 ///
-/// A queue that `has_work` leaves out loses wake-ups, seldom and without a word: a job that is
-/// queued there while a worker is on its way to sleep. List the queues where jobs are *taken*, not
-/// where `has_work` looks, or both leave out the same.
+/// A queue that `has_work` skips rarely and silently loses wake-ups: for a job that is queued there
+/// while a worker is falling asleep. List the queues where jobs are *taken*, not where `has_work`
+/// looks; otherwise, both may omit the same queue.
 ///
 /// # Examples
 /// ```

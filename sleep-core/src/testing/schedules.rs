@@ -4,21 +4,22 @@ use std::{boxed::Box, string::String, sync::Arc, vec::Vec};
 
 use super::schedule::{Actor, Bounds, Script, Switch, explore};
 
-/// Runs threads one at a time, in every order that has few preemptions, and reports a wake-up that
-/// is lost.
+/// Runs threads one at a time, in every order with few preemptions, and reports a lost wake-up.
 ///
-/// For the loop of a pool, with its own queues. Its protocol is [`LastLook`](super::LastLook), or
-/// its own one on [`ScheduledParker`](super::ScheduledParker)s. Another thread may run at each call
-/// of a parker, at each fence of the protocol, whenever a latch is read or changed, in each spin
-/// loop of this crate, and at each [`point`]. In particular another thread may post right before a
-/// worker registers as a sleeper, between its last look and its park, and in its park.
+/// Intended for the loop of a pool, with its own queues. The protocol is
+/// [`LastLook`](super::LastLook), or the pool's own on
+/// [`ScheduledParker`](super::ScheduledParker)s. Another thread may run at each call of a parker,
+/// at each fence of the protocol, whenever a latch is read or changed, in each spin loop of this
+/// crate, and at each [`point`]. In particular another thread may post right before a worker
+/// registers as a sleeper, between its last look and its park, and in its park.
 ///
-/// Every thread sees the others' writes at once. So a fence that is missing, as that of a job which
-/// is announced as [internal](crate::Origin::Internal) and comes from outside, goes unnoticed.
+/// Every thread sees the others' writes at once. So a missing fence goes unnoticed, for example
+/// that of a job from outside that is announced as [internal](crate::Origin::Internal).
 ///
-/// A thread that waits must wait by a parker, a protocol, or a [`point`] in a loop. By a parker is
-/// best: then the check knows at once when no thread can go on. A thread that holds a lock which
-/// another one takes must not reach such a point; the check reports that after a minute.
+/// A thread that waits must wait by a parker, a protocol, or a [`point`] in a loop. A parker is
+/// best, because the check then knows at once when no thread can continue. A thread that holds a
+/// lock which another thread takes must not reach such a point; the check reports that after a
+/// minute.
 ///
 /// # Examples
 /// ```
@@ -111,19 +112,19 @@ impl<T: Send + Sync + 'static> Schedules<T> {
         self
     }
 
-    /// Sets how often threads may be interrupted that could go on, by default 2. Most mistakes need
-    /// one or two.
+    /// Sets how often threads that could continue may be interrupted, by default 2. Most mistakes
+    /// need one or two.
     ///
-    /// Begin with 1. Each one more multiplies the number of orders by that of the points which the
-    /// threads pass: with three workers, a poster and two jobs, 1 takes a minute, and 2 takes
-    /// hours. Two workers and one job find as much, in seconds.
+    /// Begin with 1. Each additional one multiplies the number of orders by the number of points
+    /// that the threads pass: with three workers, a poster and two jobs, 1 takes a minute, and 2
+    /// takes hours. Two workers and one job find as much, in seconds.
     #[must_use]
     pub const fn preemptions(mut self, preemptions: usize) -> Self {
         self.bounds.preemptions = preemptions;
         self
     }
 
-    /// Sets how many parks return without a token, by default 0.
+    /// Sets the number of parks that return without a token, by default 0.
     #[must_use]
     pub const fn spurious_wake_ups(mut self, count: usize) -> Self {
         self.bounds.spurious = count;
@@ -133,8 +134,8 @@ impl<T: Send + Sync + 'static> Schedules<T> {
     /// Runs the threads in every order.
     ///
     /// # Panics
-    /// If no thread can go on and not all have ended, if a thread panics, or if the threads go on
-    /// without end. The message has the order, which is the same in each run.
+    /// If no thread can continue and not all have ended, if a thread panics, or if the threads run
+    /// forever. The message contains the order, which is the same in each run.
     pub fn check(&self) {
         assert!(!self.threads.is_empty(), "there is no thread to run");
         let no_more: &dyn Fn(&T) -> Result<(), String> = &|_| Ok(());

@@ -6,7 +6,7 @@ use crossbeam_utils::CachePadded;
 
 use crate::{parker::Parker, protocol::slot::SlotState};
 
-/// The place of one worker in [`Classic`](crate::Classic), on cache lines of its own.
+/// The place of one worker in [`Classic`](crate::Classic), on its own cache lines.
 ///
 /// # Examples
 /// ```
@@ -57,7 +57,7 @@ impl<P: fmt::Debug> fmt::Debug for ClassicSlot<P> {
 /// [`Inline`](crate::Inline).
 ///
 /// If it gives different slices, or another instance uses the same slots, wake-ups are lost or
-/// calls panic, and nothing worse: no memory safety rests on it.
+/// calls panic, but no memory safety rests on it.
 ///
 /// # Examples
 /// See [`Classic`](crate::Classic): in a `static`, and in a box.

@@ -156,14 +156,14 @@ impl State {
         self.0 & !SOME_ASLEEP == Self::sleepy(worker)
     }
 
-    /// Whether workers are asleep or on their way there. It stays true until the next tickle, also
+    /// Whether workers are asleep or on their way there. It stays true until the next tickle, even
     /// if the last sleeper has been woken alone meanwhile.
     #[must_use]
     pub const fn some_asleep(self) -> bool {
         self.0 & SOME_ASLEEP != 0
     }
 
-    /// Returns the number of the worker that is sleepy, if one is.
+    /// Returns the number of the sleepy worker, if there is one.
     #[must_use]
     pub const fn sleepy_worker(self) -> Option<usize> {
         (self.0 >> 1).checked_sub(1)

@@ -11,7 +11,7 @@ use crate::{
 #[cfg(test)]
 mod tests;
 
-/// A way to a sleeping worker that carries hints: says not only that there is work, but also where.
+/// Carries hints to a sleeping worker: tells not only that there is work, but also where.
 ///
 /// It is a [`Parker`] whose token carries a hint, or it belongs to one.
 ///
@@ -19,8 +19,8 @@ mod tests;
 /// 1. [`send`](Self::send) that succeeds makes the parker's token available too, as
 ///    [`unpark`](Parker::unpark) does. The token must not become available before the hint, or the
 ///    worker wakes up without it.
-/// 2. `send` is called by any thread, also by several at once and from interrupts; it neither
-///    blocks nor allocates nor panics, and a channel that has no room answers [`ChannelFull`].
+/// 2. `send` is called by any thread, possibly by several at once and from interrupts; it neither
+///    blocks nor allocates nor panics, and a channel that has no room returns [`ChannelFull`].
 /// 3. [`receive`](Self::receive) is called by the worker alone. It takes no token.
 ///
 /// [`ArrayChannel`] makes one for any parker. A parker that carries hints itself:
@@ -100,8 +100,8 @@ const EMPTY: u32 = 0;
 
 /// A parker with a queue of up to `N` hints beside it, in a value of fixed size.
 ///
-/// For bare metal, and wherever a parker of its own kind cannot carry a hint. `N` must be a power
-/// of two. A worker is sent one hint for each time that a notifier claims it, so a few are enough.
+/// For bare metal, and wherever the parker itself cannot carry a hint. `N` must be a power of two.
+/// A worker is sent one hint for each time that a notifier claims it, so a few are enough.
 ///
 /// # Examples
 /// ```

@@ -27,7 +27,7 @@ const BUSY: u8 = 3;
 /// A notifier has taken the registration, and the worker has not noted that yet.
 const NOTIFIED: u8 = 4;
 
-/// The place of one worker in [`Hints`](crate::Hints), on cache lines of its own.
+/// The place of one worker in [`Hints`](crate::Hints), on its own cache lines.
 ///
 /// # Examples
 /// ```
@@ -289,7 +289,7 @@ impl<C: fmt::Debug> fmt::Debug for HintSlot<C> {
 /// [`Inline`](crate::Inline).
 ///
 /// If it gives different slices, or another instance uses the same slots, wake-ups are lost or
-/// calls do not return, and nothing worse: no memory safety rests on it.
+/// calls do not return, but no memory safety rests on it.
 ///
 /// # Examples
 /// See [`Hints`](crate::Hints): in a `static`, and in a box.

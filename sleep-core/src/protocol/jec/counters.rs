@@ -322,7 +322,7 @@ impl fmt::Debug for Counters {
 
 /// A value of the jobs event counter.
 ///
-/// Even: no work was posted since the last worker got sleepy. Odd: some was.
+/// Even: no work was posted since the last worker became sleepy. Odd: some was.
 ///
 /// # Examples
 /// ```
@@ -343,7 +343,7 @@ impl fmt::Debug for Counters {
 pub struct JobsEventCounter(Word);
 
 impl JobsEventCounter {
-    /// Whether no work was posted since the last worker got sleepy.
+    /// Whether no work was posted since the last worker became sleepy.
     #[must_use]
     pub const fn is_sleepy(self) -> bool {
         self.0 & 1 == 0

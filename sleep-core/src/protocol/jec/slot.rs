@@ -11,7 +11,7 @@ use crate::{
     protocol::slot::SlotState,
 };
 
-/// The place of one worker in [`Jec`](crate::Jec), on cache lines of its own.
+/// The place of one worker in [`Jec`](crate::Jec), on its own cache lines.
 ///
 /// # Examples
 /// ```
@@ -107,7 +107,7 @@ impl<P: fmt::Debug> fmt::Debug for Slot<P> {
 /// and always to the same slice, such as a borrowed slice, a box, or [`Inline`](crate::Inline).
 ///
 /// If it gives different slices, or another instance uses the same slots, wake-ups are lost or
-/// calls panic, and nothing worse: no memory safety rests on it.
+/// calls panic, but no memory safety rests on it.
 ///
 /// # Examples
 /// See [`Jec`](crate::Jec): in a `static`, and in a box.
