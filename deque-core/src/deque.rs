@@ -44,9 +44,9 @@ use ends::{AtomicBottom, AtomicTop};
 
 /// A work-stealing deque: one owner pushes and pops, any number of thieves steal.
 ///
-/// A deque can live anywhere, also in a `static`. It is used through handles: one [`Worker`] and
-/// any number of [`Stealer`]s, either borrowed or, with `alloc`, through an `Arc`. Elements that
-/// are left when the deque is dropped are dropped with it.
+/// A deque can live anywhere, even in a `static`. It is used through handles: one [`Worker`] and
+/// any number of [`Stealer`]s, either borrowed or, with `alloc`, through an `Arc`. When the deque
+/// is dropped, its remaining elements are dropped with it.
 ///
 /// | operation | cost |
 /// | --- | --- |
@@ -56,7 +56,7 @@ use ends::{AtomicBottom, AtomicTop};
 /// | pop, FIFO | a compare-exchange |
 /// | steal | a compare-exchange, and a full fence from a LIFO owner |
 ///
-/// After a batch was stolen, a pop of one of the oldest 32 elements takes a compare-exchange, too.
+/// After a batch was stolen, a pop of one of the oldest 32 elements also takes a compare-exchange.
 /// The first steal from a biased owner waits for the owner's next pop, or else takes a process
 /// fence.
 ///
@@ -172,11 +172,11 @@ impl<T: Element, S: Storage<T>> Deque<T, S> {
     /// Lets the owner of a LIFO deque pop without a fence while no thread steals, see
     /// [`FencePrice`].
     ///
-    /// Has no effect on processors that are not multi-copy atomic, such as POWER: there the owner
-    /// goes on with fences, and the process fence is never called.
+    /// Has no effect on processors that are not multi-copy atomic, such as POWER: there, the owner
+    /// continues with fences, and the process fence is never called.
     ///
     /// # Panics
-    /// If the deque has a process fence already.
+    /// If the deque already has a process fence.
     ///
     /// # Examples
     /// See [`FencePrice`].
@@ -271,7 +271,7 @@ impl<T: Element, S: Storage<T>> Deque<T, S> {
     /// a window: both may miss each other while the element's publication is in the store buffer of
     /// the owner's processor. That takes about a hundred nanoseconds. An interruption of the owner
     /// empties the buffer, so it does not widen the window. A pause before the thread looks makes
-    /// the window practically vanish, though no memory model promises that. While fast push is
+    /// the window practically vanish, although no memory model promises that. While fast push is
     /// disabled there is no such window, provided that the owner calls `enable_fast_push` after the
     /// push.
     ///

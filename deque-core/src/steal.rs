@@ -82,7 +82,7 @@ impl<T> Steal<T> {
     }
 
     /// Tries the next source unless something was stolen. `Retry` is remembered: the result is
-    /// `Empty` only if both were.
+    /// `Empty` only if both are empty.
     ///
     /// # Examples
     /// ```

@@ -60,16 +60,16 @@ pub(super) use budget::{BudgetStep, RebiasBudget};
 pub unsafe trait FencePrice: AsymmetricFence {
     /// Returns how many pops' fences cost as much as one heavy fence, as far as its price is known
     /// now. Returns `None` if a heavy fence is not possible yet, or will not be possible for a
-    /// while. Then owners go on with fences, and ask again much later.
+    /// while. Owners then continue with fences, and ask again much later.
     ///
     /// After this has returned `Some` once, `heavy` may be called at any time. If that has become
     /// impossible, this should return `None`. Otherwise owners bias deques from which thieves
     /// cannot steal at once.
     ///
-    /// An operating system may take back what it has granted before: then `heavy` returns false.
-    /// The thief leaves the element alone and answers [`Retry`](crate::Steal::Retry), until the
-    /// owner has seen the revocation, which its next pop does. From then on the owner of that deque
-    /// takes a fence in each pop.
+    /// An operating system may revoke what it has granted before: then `heavy` returns false. The
+    /// thief leaves the element alone and answers [`Retry`](crate::Steal::Retry), until the owner
+    /// has seen the revocation, which its next pop does. From then on the owner of that deque takes
+    /// a fence in each pop.
     fn price() -> Option<NonZeroU32>;
 }
 

@@ -5,9 +5,9 @@ use alloc::sync::Arc;
 use super::{Deque, Growable, Order, Stealer, Worker};
 use crate::element::Element;
 
-/// The owner's handle to a growing deque that lives as long as any handle to it does.
+/// The owner's handle to a growing deque that lives as long as any handle to it.
 ///
-/// `Worker<T>` of crossbeam-deque.
+/// Corresponds to `Worker<T>` of crossbeam-deque.
 ///
 /// # Examples
 /// ```
@@ -21,13 +21,13 @@ use crate::element::Element;
 /// ```
 pub type ArcWorker<T> = Worker<Arc<Deque<T, Growable<T>>>>;
 
-/// A thief's handle to a growing deque that lives as long as any handle to it does.
+/// A thief's handle to a growing deque that lives as long as any handle to it.
 ///
-/// `Stealer<T>` of crossbeam-deque. For an example see [`ArcWorker`].
+/// Corresponds to `Stealer<T>` of crossbeam-deque. For an example see [`ArcWorker`].
 pub type ArcStealer<T> = Stealer<Arc<Deque<T, Growable<T>>>>;
 
 impl<T: Element> ArcWorker<T> {
-    /// Creates a growing deque on the heap whose owner takes what it pushed last.
+    /// Creates a growing deque on the heap whose owner takes the element that it pushed last.
     ///
     /// # Examples
     /// ```
@@ -44,7 +44,7 @@ impl<T: Element> ArcWorker<T> {
         Self::with_order(Order::Lifo)
     }
 
-    /// Creates a growing deque on the heap whose owner takes what it pushed first.
+    /// Creates a growing deque on the heap whose owner takes the element that it pushed first.
     ///
     /// # Examples
     /// ```

@@ -1,6 +1,6 @@
 //! The two orders of a deque.
 
-/// From which end the owner takes.
+/// The end from which the owner takes.
 ///
 /// # Examples
 /// ```

@@ -130,10 +130,10 @@ impl<H: Handle> Stealer<H> {
     /// for its position. Otherwise the answer is [`Steal::Empty`], and the element stays.
     ///
     /// If the element is taken, it has been at that position since before the call of `accepts`. So
-    /// a thief may decide by what the owner has published before it pushed the element.
+    /// a thief may decide based on what the owner published before it pushed the element.
     ///
     /// `on_revocation` is called if the attempt makes a [biased](Deque::with_process_fence) owner
-    /// take fences again: for a thief that counts this.
+    /// take fences again, so that a thief can count this.
     ///
     /// # Examples
     /// ```

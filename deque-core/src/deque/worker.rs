@@ -227,7 +227,7 @@ impl<H: Handle> Worker<H> {
         self.fast_push_limit.set(top.plus(self.capacity()));
     }
 
-    /// Gives memory back after a burst: if the deque uses at most a quarter of its slots, they are
+    /// Gives back memory after a burst: if the deque uses at most a quarter of its slots, they are
     /// replaced by twice as many as are in use, but at least `least`. Returns whether they were
     /// replaced.
     ///

@@ -19,10 +19,10 @@ mod tests;
 /// steal in an interrupt handler; the interrupted thread could be that other one.
 ///
 /// New nodes go on a Treiber stack, the inbox. A consumer that finds the outbox empty takes the
-/// whole inbox at once and reverses it. So no node is ever taken off the inbox alone, and no freed
+/// whole inbox at once and reverses it. So no single node is ever taken off the inbox, and no freed
 /// node is read. A push may link to a node that was stolen, freed, and pushed again at the same
-/// address meanwhile; it is the newest one then, too. (To the letter of Rust's memory model, the
-/// link is a pointer to the freed one. [`push`](Self::push) cannot meet this.)
+/// address meanwhile; that node is then also the newest one. (Strictly by Rust's memory model, the
+/// link is a pointer to the freed node. This cannot happen with [`push`](Self::push).)
 ///
 /// # Examples
 /// ```
@@ -165,7 +165,7 @@ impl<'a, T> IntrusiveInjector<'a, T> {
         unsafe { self.push_raw(NonNull::from(node)) };
     }
 
-    /// Adds a node at the back. This is for nodes whose lifetime no reference can express.
+    /// Adds a node at the back. Intended for nodes whose lifetime no reference can express.
     ///
     /// # Safety
     /// 1. The node is valid until a steal has returned it.

@@ -82,7 +82,7 @@ impl<H: Handle> Stealer<H> {
     }
 
     /// Steals as [`steal_batch_and_pop`](Self::steal_batch_and_pop) does, but at most `limit`
-    /// elements, the one that it returns included.
+    /// elements, including the returned one.
     ///
     /// # Panics
     /// If `limit` is zero.

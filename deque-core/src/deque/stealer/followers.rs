@@ -17,12 +17,12 @@ impl<H: Handle> Stealer<H> {
     /// `follows` returns true for their words. Returns the oldest element and how many were
     /// moved: in all not more than half of those that were there, rounded up, and at most 32.
     ///
-    /// For a scheduler whose jobs are not all worth moving. None is moved from a LIFO deque that is
-    /// not open to batches, see [`FencePrice`](crate::FencePrice); this steal opens it for the next
-    /// one if there is a follower.
+    /// Intended for a scheduler whose jobs are not all worth moving. None is moved from a LIFO
+    /// deque that is not open to batches, see [`FencePrice`](crate::FencePrice); this steal opens
+    /// it for the next one if there is a follower.
     ///
-    /// The words that `follows` gets are those of an element that may be taken by another thread
-    /// meanwhile. Then the answer is [`Steal::Retry`].
+    /// `follows` receives the words of an element that another thread may take meanwhile. In that
+    /// case, the answer is [`Steal::Retry`].
     ///
     /// # Examples
     /// ```

@@ -180,12 +180,12 @@ impl<H: Handle> Worker<H> {
         }
     }
 
-    /// Ends the bias of the deque, so that thieves take what is left without a process fence, which
-    /// the system may refuse.
+    /// Ends the bias of the deque, so that thieves take the remaining elements without a process
+    /// fence, which the system may refuse.
     ///
-    /// For an owner that will not pop again while the deque holds elements, for example because its
-    /// thread ends. If it pops anyway, it takes fences, until it has popped often enough to bias
-    /// the deque anew. Costs a load, and an exchange if the deque is biased.
+    /// Intended for an owner that will not pop again while the deque holds elements, for example
+    /// because its thread ends. If it pops anyway, it takes fences, until it has popped often
+    /// enough to bias the deque anew. Costs a load, and an exchange if the deque is biased.
     ///
     /// # Examples
     /// ```
@@ -247,9 +247,9 @@ impl<H: Handle> Worker<H> {
     /// Takes back an element that was pushed, if it is the newest, without reading it. This works
     /// only with a LIFO deque: the positions of a FIFO one are [`Position::NOWHERE`].
     ///
-    /// The position alone tells the element. If the owner has popped the element and pushed another
-    /// at the same position, that one is taken. So it is if positions have come round since, as
-    /// they do with 32 bits after 2²⁹ steps. A caller that may have done so asks
+    /// Only the position identifies the element. If the owner has popped the element and pushed
+    /// another at the same position, that one is taken. The same happens if positions have wrapped
+    /// around since, as they do with 32 bits after 2²⁹ steps. If this is possible, call
     /// [`newest_is`](Self::newest_is) first.
     ///
     /// # Safety
@@ -314,9 +314,10 @@ impl<H: Handle> Worker<H> {
     }
 
     /// Takes the oldest element, whatever the order, as a thief does: by an exchange. The owner
-    /// needs no fence for it, also if the deque is biased.
+    /// needs no fence for it, even if the deque is biased.
     ///
-    /// For an owner that takes its newest elements first, and yet leaves none for good.
+    /// Intended for an owner that takes its newest elements first, but must not leave any element
+    /// forever.
     ///
     /// # Examples
     /// ```

@@ -131,9 +131,9 @@ impl<H: Handle> Worker<H> {
     /// If `may_enable` panics, fast push is disabled.
     ///
     /// `may_enable` is called after a sequentially consistent fence. A thread that disables fast
-    /// push has written what `may_enable` reads before a fence of its own. So there are two cases.
-    /// Either `may_enable` reads it; or the thread disables fast push after this call has enabled
-    /// it, and then the thread also sees every element that was pushed before this call.
+    /// push writes what `may_enable` reads before its own fence. So there are two cases. Either
+    /// `may_enable` reads it; or the thread disables fast push after this call has enabled it, and
+    /// then the thread also sees every element that was pushed before this call.
     ///
     /// # Examples
     /// ```
@@ -275,8 +275,8 @@ pub enum FastPush {
     /// and may [enable fast push](Worker::enable_fast_push) again.
     #[doc(alias = "Alerted")]
     PushedWhileDisabled,
-    /// The element is not in the deque: the worker knows of no more room. [`Worker::try_push`]
-    /// checks whether there is any.
+    /// The element is not in the deque, because the worker knows of no more room.
+    /// [`Worker::try_push`] checks whether there is any.
     #[doc(alias = "NoRoom")]
     LimitReached,
 }

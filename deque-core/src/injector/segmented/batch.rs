@@ -76,7 +76,7 @@ impl<T: Element> Injector<T> {
     }
 
     /// Steals as [`steal_batch_and_pop`](Self::steal_batch_and_pop) does, but at most `limit`
-    /// elements, the one that it returns included.
+    /// elements, including the returned one.
     ///
     /// # Panics
     /// If `limit` is zero.
