@@ -84,8 +84,8 @@ impl<'p, D: Domain> ManagedThread<'p, D> {
     }
 
     /// Makes the thread active until the guard is dropped. May be called again meanwhile: the
-    /// thread stays active until the last guard is dropped. For a thread whose frames read without
-    /// knowing of each other, such as a pool's worker that runs one job within another.
+    /// thread stays active until the last guard is dropped. Intended for a thread whose frames read
+    /// without knowing about each other, such as a pool's worker that runs one job within another.
     ///
     /// Progress waits for the thread as long as a guard lives: there is no
     /// [update](Active::update) in between. Only the first guard costs what
@@ -226,7 +226,7 @@ impl<'p, D: Domain> Active<'_, 'p, D> {
     }
 
     /// Confirms that the thread holds no references: a quiescent state. If nothing has changed,
-    /// this costs only loads of a cache line that is seldom written. A thread that calls this less
+    /// this costs only loads of a cache line that is rarely written. A thread that calls this less
     /// often takes part in fewer advances, and delays progress longer.
     ///
     /// Returns true if this thread leads and a thread has asked for more than is reached. Then this
@@ -266,8 +266,8 @@ impl<'p, D: Domain> Active<'_, 'p, D> {
         advanced
     }
 
-    /// Performs all that a managed thread should do often: updates, advances if it leads, and runs
-    /// the operations whose time has come. Returns the number of operations.
+    /// Performs everything that a managed thread should do often: updates, advances if it leads,
+    /// and runs the operations whose time has come. Returns the number of operations.
     pub fn tick(&mut self) -> usize {
         self.thread.seal();
         if self.update() {

@@ -151,8 +151,8 @@ impl<'p, D: Domain> ManagedThread<'p, D> {
 
 impl<'p, D: Domain> Active<'_, 'p, D> {
     /// Stops all other managed threads, and counts as an [update](Active::update): the thread must
-    /// hold no references. While another thread blocks, this one waits, and progress passes it by.
-    /// It is active when this returns. See [`ManagedThread::block`].
+    /// hold no references. While another thread blocks, this one waits, and does not delay
+    /// progress. It is active when this returns. See [`ManagedThread::block`].
     ///
     /// # Panics
     /// Panics as [`ManagedThread::block`] does.

@@ -16,8 +16,8 @@ impl<D: Domain> Progress<D> {
     /// delay, any number of times. The guard should be dropped soon.
     ///
     /// Costs two read-modify-writes on one of a few cache lines that all such threads share. A
-    /// thread that reads often does better with a [`Reader`](crate::Reader), which touches only a
-    /// cache line of its own.
+    /// thread that reads often should use a [`Reader`](crate::Reader), which touches only its own
+    /// cache line.
     ///
     /// # Panics
     /// On targets with less than 64 bits, panics if about a billion delays were forgotten.

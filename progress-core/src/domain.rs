@@ -36,7 +36,7 @@ use crate::{AsymmetricFence, FullFences, Participant};
 pub trait Domain: Sized {
     /// The way in which a managed thread waits.
     ///
-    /// Its methods should not panic. If one does, the panic goes on in the thread that called it,
+    /// Its methods should not panic. If one does, the panic continues in the thread that called it,
     /// after that thread has completed its step: guards still protect, and other threads are woken.
     /// A second panic before that ends the process.
     type Parker: Parker;

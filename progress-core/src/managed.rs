@@ -235,7 +235,8 @@ impl<'p, D: Domain> ManagedThread<'p, D> {
 
     /// Leaves the operations of this thread to the instance, and makes progress for them. When they
     /// are due, the next thread that calls [`Progress::run_reached`] or an equivalent runs them.
-    /// For a thread that is about to do something else for long, such as sleep for another reason.
+    /// Intended for a thread that is about to do something else for long, such as sleep for another
+    /// reason.
     ///
     /// This thread makes progress unless something delays it. Then the thread or the delay that is
     /// the last to end makes progress, and finds what is [due](Progress::has_due).

@@ -14,8 +14,8 @@ use crate::queue::Queue;
 /// A closure that is run once, when all threads have made progress, with space for the link of a
 /// queue.
 ///
-/// The creator owns it and gives it to [`ManagedThread::schedule`], as a `&'static mut` or in a box
-/// (feature `alloc`).
+/// The creator owns it and passes it to [`ManagedThread::schedule`], as a `&'static mut` or in a
+/// box (feature `alloc`).
 ///
 /// [`ManagedThread::schedule`]: crate::ManagedThread::schedule
 ///

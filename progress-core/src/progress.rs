@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// Tells when all threads have made progress since some moment: then no thread can still be reading
-/// what was taken out of reach before that moment.
+/// a value that was unlinked before that moment.
 ///
 /// The [`Domain`] chooses the threads' parkers, the storage of their participants, and the fences.
 ///
@@ -143,8 +143,9 @@ impl<D: Domain> Progress<D> {
         }
     }
 
-    /// Returns a moment by which every thread will have let go of what it reads now: the end of a
-    /// grace period that begins here. Any thread may call this, managed or not. Costs a full fence.
+    /// Returns a moment by which every thread will have released what it is reading now: the end of
+    /// a grace period that begins here. Any thread may call this, managed or not. Costs a full
+    /// fence.
     pub fn later(&self) -> Moment<'_> {
         // Ordering: pairs with the light fences of `Active`: a thread that confirms a value after
         // the one read below does not see what the caller took out of reach before.
@@ -184,9 +185,9 @@ impl<D: Domain> Progress<D> {
     /// Whether all threads have made progress to this moment. Then no thread reads any more what
     /// was out of reach when the moment was requested.
     ///
-    /// Costs one load if so. Otherwise the caller makes progress itself, unless another thread
-    /// does, or one stands in the way. So a thread that polls sees a moment come even if all
-    /// managed threads wait.
+    /// Costs one load if so. Otherwise, the caller makes progress itself, unless another thread
+    /// does, or a thread prevents it. So a polling thread sees a moment come even if all managed
+    /// threads wait.
     ///
     /// # Panics
     /// Panics if the moment belongs to another instance.

@@ -32,7 +32,7 @@ impl<D: Domain> Progress<D> {
 /// waits for a thread that [blocks](crate::ManagedThread::block) nor makes it wait, and may move
 /// from thread to thread. Unlike a delay it occupies a participant.
 ///
-/// As the end of any guard may, that of a [`Reading`] makes the progress that others wait for: it
+/// Like the end of any guard, that of a [`Reading`] may make the progress that others wait for: it
 /// unparks threads and runs [wake-ups](Progress::wakeup), but no other operations.
 ///
 /// # Examples
@@ -59,8 +59,8 @@ pub struct Reader<'p, D: Domain> {
 }
 
 impl<'p, D: Domain> Reader<'p, D> {
-    /// Delays progress until the guard is dropped, which should be soon. Costs two stores to a
-    /// cache line of its own, two light fences, and three loads of a cache line that is seldom
+    /// Delays progress until the guard is dropped, which should be soon. Costs two stores to the
+    /// reader's own cache line, two light fences, and three loads of a cache line that is rarely
     /// written.
     #[inline]
     pub fn delay(&mut self) -> Reading<'_, 'p, D> {

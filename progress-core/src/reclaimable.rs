@@ -16,7 +16,7 @@ use crate::{
 /// A value that readers may see until progress frees it, with space for the link of a queue, so
 /// that freeing it needs no other memory.
 ///
-/// The owner boxes it, publishes its pointer, takes it out of reach again, and then passes it to
+/// The owner boxes it, publishes its pointer, unlinks it again, and then passes it to
 /// [`ManagedThread::retire`], which drops it in time.
 ///
 /// # Examples

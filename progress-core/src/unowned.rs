@@ -163,7 +163,7 @@ impl<D: Domain> Progress<D> {
     /// this, managed or not.
     ///
     /// The next thread that [runs what is due](Self::run_reached) runs the operation. This call
-    /// runs what is due too, so that an operation that nothing delays has mostly been run when it
+    /// also runs what is due, so an operation that nothing delays has usually been run when it
     /// returns, unless another thread is about to run it. The caller must not hold a lock that an
     /// operation takes. A managed thread should use its own
     /// [`schedule`](crate::ManagedThread::schedule), which executes one fence for many operations
@@ -272,7 +272,7 @@ impl<D: Domain> Progress<D> {
     ///
     /// If another thread runs operations, or this one does further up the stack, that thread runs
     /// these too. It also runs what they schedule, if nothing delays it: an operation that
-    /// schedules itself again each time may keep it here for good.
+    /// schedules itself again each time may keep it here forever.
     ///
     /// # Panics
     /// Panics if an operation does. The others stay due, and the next call runs them.

@@ -185,8 +185,8 @@ impl Drop for KeepFrame<'_> {
 }
 
 impl<D: Domain> Progress<D> {
-    /// Parks until all threads have made progress to this moment. Any thread may call this, with a
-    /// parker of its own, except while it reads: it would wait for itself.
+    /// Parks until all threads have made progress to this moment. Any thread may call this, with
+    /// its own parker, except while it reads: it would wait for itself.
     ///
     /// A managed thread uses the parker of its participant instead, in
     /// [`ManagedThread::wait_for`].
