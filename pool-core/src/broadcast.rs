@@ -7,11 +7,11 @@ use sleep_core::WorkerIndex;
 use crate::{job::JobRef, platform::Platform, queue::JobQueue, registry::Registry};
 
 impl<P: Platform> Registry<P> {
-    /// Gives each worker a job that it alone may run, one from the iterator for each. One fence is
+    /// Gives each worker one job from the iterator, which only that worker may run. One fence is
     /// enough for all.
     ///
-    /// The jobs are announced when the iterator has ended, also by a panic. So it must not wait for
-    /// a job that it has given.
+    /// The jobs are announced when the iterator has ended, even by a panic. So it must not wait for
+    /// a job that it has returned.
     ///
     /// Two broadcasts at the same time could be queued in different orders on different workers,
     /// and would never end if their jobs meet at a barrier. So the caller must not let two calls
@@ -30,7 +30,7 @@ impl<P: Platform> Registry<P> {
         }
     }
 
-    /// Gives one worker a job that it alone may run.
+    /// Gives one worker a job that only it may run.
     ///
     /// # Safety
     /// 1. As for [`JobQueue::push`].

@@ -1,4 +1,4 @@
-//! Whether the workers of a pool wait for each other without end.
+//! Whether the workers of a pool wait for each other forever.
 //!
 //! A pool tells its [`DeadlockDetection`] which workers run and which sleep. With
 //! [`NoDeadlockDetection`] all of that is compiled away. The accounting of `sleep-core` does it,
@@ -55,7 +55,7 @@ use crate::{platform::Platform, registry::Registry, unwind::no_unwind, worker::W
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub trait DeadlockDetection: Send + Sync {
-    /// Whether the value is made for this number of workers.
+    /// Whether the value was created for this number of workers.
     fn is_for(&self, workers: usize) -> bool {
         let _ = workers;
         true
@@ -96,7 +96,7 @@ pub trait DeadlockDetection: Send + Sync {
     #[inline]
     fn begin_outside(&self) {}
 
-    /// Notes that what [`begin_outside`](Self::begin_outside) has counted has ended.
+    /// Notes the end of what [`begin_outside`](Self::begin_outside) has counted.
     #[inline]
     fn end_outside(&self, may_run: impl Fn(WorkerIndex) -> bool) {
         let _ = may_run;
@@ -120,8 +120,8 @@ pub struct NoDeadlockDetection;
 impl DeadlockDetection for NoDeadlockDetection {}
 
 impl<P: Platform> Registry<P> {
-    /// Notes that a worker is not there any more. Also for one that was counted before it began,
-    /// and whose thread is not started in the end.
+    /// Notes that a worker is no longer there. Also called for a worker that was counted before it
+    /// began, but whose thread was not started in the end.
     pub fn mark_absent(&self, worker: WorkerIndex) {
         no_unwind(|| self.deadlock().leave(worker, |worker| self.may_run(worker)));
     }

@@ -14,7 +14,7 @@ use crate::{
     worker::WorkerThread,
 };
 
-/// A queue behind a deque: each push gives a job for the deque which, whenever it is run, runs
+/// A queue behind a deque: each push returns a job for the deque which, whenever it is run, runs
 /// the oldest job of the queue.
 ///
 /// Source: rayon's `JobFifo`.
@@ -61,7 +61,7 @@ impl<P: Platform> JobFifo<P> {
         }
     }
 
-    /// Queues a job, and returns the job to put on the deque in its place.
+    /// Queues a job, and returns the job to put on the deque instead.
     ///
     /// # Safety
     /// 1. As for [`JobQueue::push`].

@@ -6,7 +6,7 @@ use progress_core::{Delay, Guard};
 
 use crate::{platform::Platform, registry::Registry};
 
-/// Keeps in place what operations free that are scheduled while it lives. Created by
+/// Protects values that are freed by operations scheduled while it lives. Created by
 /// [`Registry::read`].
 ///
 /// # Examples
@@ -44,7 +44,7 @@ impl<P: Platform> fmt::Debug for ReadGuard<'_, P> {
 
 impl<P: Platform> Registry<P> {
     /// Delays the operations that are scheduled from now on, until the guard is dropped, so that
-    /// this thread may read what they free. Any thread may call this, also a worker in a job.
+    /// this thread may read what they free. Any thread may call this, including a worker in a job.
     #[inline]
     pub fn read(&self) -> ReadGuard<'_, P> {
         ReadGuard {

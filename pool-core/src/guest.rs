@@ -182,15 +182,15 @@ impl<P: Platform> Registry<P> {
     /// there is no such worker, or the calling thread is a worker already, the closure is
     /// returned.
     ///
-    /// Only pools whose platform [has guests](Platform::has_guests), and whose protocol
-    /// [lends sleepers](sleep_core::LendSeats::borrow_sleeper), run it. The caller needs no
-    /// reference to the pool: the worker whose place it has does not end before.
+    /// Only pools whose platform [has guests](Platform::has_guests), and whose protocol [lends
+    /// sleepers](sleep_core::LendSeats::borrow_sleeper), run it. The caller needs no reference to
+    /// the pool: the worker whose place it takes does not end before.
     ///
     /// # Errors
     /// The closure, which was not called.
     ///
     /// # Panics
-    /// Continues the closure's panic, when the worker was given back.
+    /// Resumes the closure's panic, after the worker was given back.
     ///
     /// # Complexity
     /// Calls the protocol twice, and looks at the deque of each worker that may be awake, at most

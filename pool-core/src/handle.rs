@@ -18,12 +18,12 @@ const LEFT_BY_QUEUE: u8 = 8;
 /// The handle is gone.
 const LEFT_BY_HANDLE: u8 = 16;
 
-/// The state of a job that has two owners: the reference in its queue, and its handle. The last one
-/// that leaves frees it. `W` is what the owner of the handle leaves to be told when the job is
-/// done.
+/// The state of a job that has two owners: the reference in its queue, and its handle. The last
+/// owner that leaves frees it. `W` is what the owner of the handle leaves to be told when the job
+/// is done.
 ///
-/// For platforms whose jobs give results back. The job itself, with its closure and its result,
-/// is a [`Job`](crate::Job) of the platform, which this is a part of.
+/// For platforms whose jobs return results. The job itself, with its closure and its result, is a
+/// [`Job`](crate::Job) of the platform, which this is a part of.
 ///
 /// - The content is for the thread that has set `CLAIMED`, until it sets `DONE`; then for the owner
 ///   of the handle until it leaves, and then for the queue's reference.
@@ -71,7 +71,7 @@ impl<W> HandleState<W> {
         }
     }
 
-    /// Whether the result is there. Then it is visible.
+    /// Whether the result is there. If so, it is visible.
     #[inline]
     pub fn is_done(&self) -> bool {
         // Ordering: Acquire pairs with the Release of `finish`.
@@ -93,8 +93,8 @@ impl<W> HandleState<W> {
         self.bits.load(Ordering::Relaxed) & CLAIMED != 0
     }
 
-    /// Says that the result is there, by the thread that has claimed the content and goes on being
-    /// an owner. Returns the waiter that it is to tell.
+    /// Notes that the result is there, for the thread that has claimed the content and remains an
+    /// owner. Returns the waiter that it must notify.
     ///
     /// # Safety
     /// 1. The caller has [claimed](Self::claim) the content, and calls this or
@@ -116,9 +116,9 @@ impl<W> HandleState<W> {
         self.waiter.with_mut(|waiter| unsafe { (*waiter).take() })
     }
 
-    /// Says that the result is there, as [`finish`](Self::finish) does, and that the queue's
-    /// reference leaves, if no waiter is to be told. Returns `None` if one is: then nothing has
-    /// changed. Otherwise returns whether the caller is the last owner.
+    /// Notes that the result is there, as [`finish`](Self::finish) does, and that the queue's
+    /// reference leaves, if no waiter must be notified. If there is one, returns `None`, and
+    /// nothing has changed. Otherwise, returns whether the caller is the last owner.
     ///
     /// # Safety
     /// 1. As for [`leave_queue`](Self::leave_queue).
@@ -154,7 +154,7 @@ impl<W> HandleState<W> {
         None
     }
 
-    /// Says that the reference in the queue leaves. Returns whether the caller is the last owner.
+    /// Notes that the reference in the queue leaves. Returns whether the caller is the last owner.
     ///
     /// A pointer, because the other owner may free the job before this returns.
     ///
@@ -166,7 +166,7 @@ impl<W> HandleState<W> {
         unsafe { Self::leave(this, LEFT_BY_QUEUE) & LEFT_BY_HANDLE != 0 }
     }
 
-    /// Says that the handle leaves. Returns whether it is the last owner.
+    /// Notes that the handle leaves. Returns whether it is the last owner.
     ///
     /// # Safety
     /// 1. As for [`leave_queue`](Self::leave_queue).
@@ -193,8 +193,8 @@ impl<W> HandleState<W> {
         unsafe { (*this).bits.fetch_or(bit, Ordering::AcqRel) }
     }
 
-    /// Leaves a waiter, which the thread that sets the result will get. Returns false if the job is
-    /// done: then no thread gets the waiter, which was dropped.
+    /// Leaves a waiter for the thread that sets the result. Returns false if the job is done: then
+    /// no thread receives the waiter, and it was dropped.
     ///
     /// # Safety
     /// 1. The caller is the owner of the handle, and has left none, or has
@@ -213,8 +213,8 @@ impl<W> HandleState<W> {
         false
     }
 
-    /// Takes the owner's waiter back, if there is one, and drops it. Returns false if the job is
-    /// done: then another thread has got the waiter.
+    /// Takes back the owner's waiter, if there is one, and drops it. Returns false if the job is
+    /// done: then another thread has received the waiter.
     ///
     /// # Safety
     /// 1. The caller is the owner of the handle.

@@ -2,7 +2,7 @@
 
 use crate::queue::JobQueue;
 
-/// When a job from outside is run, in comparison with other jobs that wait.
+/// When a job from outside is run, relative to other queued jobs.
 ///
 /// Workers never interrupt a job. So a priority says which job a worker begins next.
 ///
@@ -15,10 +15,9 @@ use crate::queue::JobQueue;
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Priority {
-    /// A worker that looks for a job takes this one first, before the jobs of its own deque.
+    /// A worker that looks for a job takes this job first, before the jobs of its own deque.
     Urgent,
-    /// As a job from outside is run in most pools: when a worker has no job of its own and steals
-    /// none.
+    /// When a worker has no job of its own and steals none, as for jobs from outside in most pools.
     #[default]
     Normal,
     /// When a worker has found no other job.
@@ -39,7 +38,7 @@ pub struct Injectors<Q> {
 }
 
 impl<Q> Injectors<Q> {
-    /// Creates the queues of a pool of three that are empty.
+    /// Creates the queues of a pool from three empty ones.
     pub const fn new(urgent: Q, normal: Q, background: Q) -> Self {
         Self {
             urgent,

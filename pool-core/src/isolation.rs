@@ -46,7 +46,7 @@
 //! Source: C. D. Wagner and B. G. Calder, *Leapfrogging* (1993), in which the worker that waits
 //! helps the thief; oneTBB's `this_task_arena::isolate`.
 
-/// What a worker may run while it waits. The later ones allow less.
+/// What a worker may run while it waits. Later variants allow less.
 ///
 /// Jobs that one worker alone may run, which are those of broadcasts, are run in every wait,
 /// because no other worker can run them. A [yield](crate::WorkerThread::yield_now) is not a wait:
@@ -67,8 +67,8 @@ pub enum Isolation {
     Anything,
     /// Jobs that descend from those that the worker waits for.
     Subtree,
-    /// Jobs that the worker has queued itself since what it waits for began, and those of the scope
-    /// that no worker has queued. It takes none from other workers.
+    /// Jobs that the worker itself has queued since what it waits for began, and those of the scope
+    /// that no worker has queued. The worker takes none from other workers.
     Nothing,
 }
 

@@ -55,8 +55,8 @@ pub(crate) use stack::StackJob;
 pub unsafe trait Job: Sized {
     /// Runs the job.
     ///
-    /// Must not unwind: a panic is kept for the thread that waits for the job. If a job unwinds all
-    /// the same while a worker that waits runs it, the process ends.
+    /// Must not unwind: a panic is kept for the thread that waits for the job. If a job unwinds
+    /// nevertheless while a waiting worker runs it, the process ends.
     ///
     /// # Safety
     /// 1. `this` was made from a pointer to a `Self` that is still valid.
@@ -66,7 +66,7 @@ pub unsafe trait Job: Sized {
 
 /// A job without its type: one word.
 ///
-/// Its maker ensures that the job lives until it has been run.
+/// Its creator ensures that the job lives until it has been run.
 ///
 /// # Examples
 /// See [`Platform`].
@@ -91,7 +91,7 @@ impl JobRef {
     /// Creates a reference to a job.
     ///
     /// # Safety
-    /// 1. The job is valid, and stays so until it has been run.
+    /// 1. The job is valid, and remains valid until it has been run.
     /// 2. It may be run by another thread.
     #[inline]
     pub unsafe fn new<J: Job>(job: *const J) -> Self {
@@ -245,7 +245,7 @@ impl<'w, P: Platform> JobContext<'w, P> {
         }
     }
 
-    /// Whether the closure came by way of a queue: as a rule, from another thread.
+    /// Whether the closure came through a queue: usually, from another thread.
     #[inline]
     pub fn migrated(&self) -> bool {
         self.migrated

@@ -58,8 +58,8 @@ pub trait Latch {
 
     /// Sets the latch and wakes the thread that waits.
     ///
-    /// Takes a pointer, since the waiter may go on, and end the frame that holds the latch, before
-    /// the call returns (rayon#739, #929).
+    /// Takes a pointer, because the waiter may continue, and end the frame that holds the latch,
+    /// before the call returns (rayon#739, #929).
     ///
     /// # Safety
     /// 1. `this` points to a live latch when the call begins.

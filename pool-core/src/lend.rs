@@ -67,7 +67,7 @@ use crate::{
     worker::WorkerThread,
 };
 
-/// A worker that was lent. Given away by [`WorkerThread::lend`].
+/// A worker that was lent by [`WorkerThread::lend`].
 ///
 /// The lender waits until the value is used up: [run](Self::run), or dropped.
 ///
@@ -131,7 +131,7 @@ impl<P: Platform> WorkerThread<P> {
     /// reference to the worker by mistake.
     ///
     /// # Panics
-    /// Continues a panic of the closures, when the calling thread is the worker again.
+    /// Resumes a panic of the closures, when the calling thread is the worker again.
     ///
     /// # Safety
     /// 1. Until the call returns, this thread uses no reference to the worker, except to read what

@@ -79,15 +79,15 @@ impl<P: Platform> WorkerThread<P> {
     /// this, and any operation.
     ///
     /// A worker that is about to sleep leaves its operations to the pool, and makes progress for
-    /// them. It runs first what is due then. What is delayed is run by a worker that is awake, or
-    /// is woken, when the last guard that delays it is dropped.
+    /// them. It first runs those that are then due. Delayed operations are run by a worker that is
+    /// awake, or is woken, when the last guard that delays them is dropped.
     pub fn schedule(&self, operation: impl IntoOperation) {
         self.managed().schedule(operation);
     }
 
-    /// Schedules an operation as [`schedule`](Self::schedule) does. Each time that there are 64 of
-    /// them, makes progress and runs what is due. So operations do not pile up on a worker whose
-    /// jobs schedule them and that does not search for work for a long time.
+    /// Schedules an operation as [`schedule`](Self::schedule) does. Whenever there are 64 of them,
+    /// makes progress and runs what is due. So operations do not pile up on a worker whose jobs
+    /// schedule them, but which does not search for work for a long time.
     ///
     /// An operation that calls this does not run others within itself.
     pub fn schedule_or_run(&self, operation: impl IntoOperation) {

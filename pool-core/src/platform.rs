@@ -14,7 +14,7 @@ use crate::{
     worker::{ColdPath, WorkerStorage, WorkerThread},
 };
 
-/// The world a pool runs in: threads or cores, unwinding or not, memory or none.
+/// The environment in which a pool runs: threads or cores, unwinding or not, memory or none.
 ///
 /// # Safety
 /// 1. [`current`](Self::current) returns what was last given to [`set_current`](Self::set_current)
@@ -45,7 +45,8 @@ pub unsafe trait Platform: Sized + 'static {
     type Parker: Parker + Send + Sync;
     /// Decides when a worker sleeps, and which worker is woken.
     type Sleep: SleepProtocol<Parker = Self::Parker> + LendSeats + AwakeSet + Send + Sync;
-    /// Where the workers' shared halves are. No other registry has them, as [`WorkerStorage`] says.
+    /// Where the workers' shared halves are. No other registry has them, as [`WorkerStorage`]
+    /// requires.
     type Workers: WorkerStorage<Self> + Send + Sync;
     /// Where a worker's deque keeps its jobs.
     type Storage: Storage<JobRef> + Send + Sync;
@@ -80,7 +81,7 @@ pub unsafe trait Platform: Sized + 'static {
     /// Runs a closure and catches its panic, if panics can be caught.
     fn catch_unwind<R>(closure: impl FnOnce() -> R) -> Result<R, Self::Panic>;
 
-    /// Continues a panic that was caught.
+    /// Resumes a panic that was caught.
     fn resume_unwind(panic: Self::Panic) -> !;
 
     /// Holds a registry in place while a latch of one of its workers is being set by a thread
@@ -95,8 +96,8 @@ pub unsafe trait Platform: Sized + 'static {
     fn free_later(worker: &mut ManagedWorker<Self>, replaced: Replaced<Self>);
 
     /// Observes that the pool has no reference any more, and that all its workers were requested to
-    /// stop. For platforms that keep workers elsewhere until then. Any thread may call this, and
-    /// more than once if the pool [begins again](Registry::renew_reference).
+    /// stop. Intended for platforms that keep workers elsewhere until then. Any thread may call
+    /// this, and more than once if the pool [begins again](Registry::renew_reference).
     fn on_end(registry: &Registry<Self>) {
         let _ = registry;
     }
@@ -111,9 +112,9 @@ pub unsafe trait Platform: Sized + 'static {
     /// Lets another thread run, which is in the middle of an operation on a queue and for whose end
     /// the worker waits. `round` counts the calls of one wait from zero.
     ///
-    /// By default the worker relaxes as its parker does. Where a thread that yields may keep others
-    /// from running all the same, since its priority is higher, it should sleep for a moment
-    /// after some rounds.
+    /// By default, the worker relaxes as its parker does. If a yielding thread may still keep
+    /// others from running, because its priority is higher, it should sleep for a moment after some
+    /// rounds.
     fn give_way(worker: &WorkerThread<Self>, round: u32) {
         let _ = round;
         worker.parker().relax();
@@ -121,15 +122,15 @@ pub unsafe trait Platform: Sized + 'static {
 
     /// Runs `wait`, in which a thread that is not a worker waits for a job of the pool.
     ///
-    /// By default that is all. A platform whose threads hold tokens gives the caller's back
-    /// meanwhile.
+    /// By default, it does nothing else. A platform whose threads hold tokens gives the caller's
+    /// token back meanwhile.
     fn wait_outside(registry: &Registry<Self>, wait: impl FnOnce()) {
         let _ = registry;
         wait();
     }
 
     /// Notes that a worker of this pool is about to stop running: it parks, or it leaves. Called by
-    /// the worker, with no lock held. A pool calls this too before a job of its user blocks.
+    /// the worker, with no lock held. A pool also calls this before a job of its user blocks.
     ///
     /// For a limit on how many threads run at once, such as a jobserver.
     #[inline]
@@ -194,8 +195,8 @@ pub unsafe trait Platform: Sized + 'static {
     /// Returns what a worker may run while it waits. `depth` says how many jobs from queues are
     /// nested on its stack. It may run less in a job that is [isolated](WorkerThread::isolate).
     ///
-    /// For a pool that isolates all waits, and for a bound on the depth of stacks. A worker asks
-    /// when it has to wait.
+    /// Intended for a pool that isolates all waits, and for a bound on the depth of stacks. A
+    /// worker calls this when it has to wait.
     fn isolation(registry: &Registry<Self>, depth: usize) -> Isolation {
         let _ = (registry, depth);
         Isolation::Anything
@@ -204,7 +205,7 @@ pub unsafe trait Platform: Sized + 'static {
     /// Whether this thread, which has queued a job of a join while workers sleep, wakes none of
     /// them yet. It asks again at its next join.
     ///
-    /// For a guest whose closure may end before a worker that is woken would help. As with
+    /// Intended for a guest whose closure may end before a woken worker would help. As with
     /// [`parallelism`](Self::parallelism), the platform needs a way to notice a job that waits for
     /// long.
     fn delays_wake(registry: &Registry<Self>) -> bool {
@@ -214,10 +215,10 @@ pub unsafe trait Platform: Sized + 'static {
 
     /// [Runs](ColdPath::run) a path.
     ///
-    /// By default it does so in its caller. Then a program has only those of the pool's functions
-    /// that it needs, and each of its crates has copies of its own. A platform whose type has no
-    /// parameters does so in a function that is not inlined. Then these functions are compiled
-    /// once, with the platform.
+    /// By default, it does so in its caller. A program then contains only those of the pool's
+    /// functions that it needs, but each of its crates has its own copies. A platform whose type
+    /// has no parameters should do so in a function that is not inlined. These functions are then
+    /// compiled once, with the platform.
     #[inline(always)]
     fn run_cold(path: ColdPath<'_, Self>) -> bool {
         path.run()
@@ -227,9 +228,9 @@ pub unsafe trait Platform: Sized + 'static {
     /// tries its victims.
     fn random_seed(registry: &Registry<Self>, worker: WorkerIndex) -> u64;
 
-    /// Returns what a worker's parker knows of its last wake-up, for traces. A worker asks when it
-    /// has been woken, perhaps before its waker has unparked it: so a parker tells each wake-up
-    /// once.
+    /// Returns what a worker's parker knows about its last wake-up, for traces. A worker calls this
+    /// when it has been woken, perhaps before its waker has unparked it, so a parker tells each
+    /// wake-up once.
     #[inline]
     fn woken_by(parker: &Self::Parker) -> WokenBy {
         let _ = parker;
@@ -251,7 +252,7 @@ pub type PoolProgress<P> = Progress<<P as Platform>::Progress>;
 /// A worker in the thread progress of its pool.
 pub type ManagedWorker<P> = ManagedThread<'static, <P as Platform>::Progress>;
 
-/// What a worker's deque has replaced.
+/// The rings that a worker's deque has replaced.
 pub type Replaced<P> = <<P as Platform>::Storage as Storage<JobRef>>::Replaced;
 
 /// How a thread that is not a worker waits for a job: a token that belongs to the thread.
@@ -262,10 +263,10 @@ pub type Replaced<P> = <<P as Platform>::Storage as Storage<JobRef>>::Replaced;
 /// # Examples
 /// See [`Platform`].
 pub trait Waiter: Sized + Send {
-    /// Returns a handle to the thread that calls.
+    /// Returns a handle to the calling thread.
     fn current() -> Self;
 
-    /// Waits for a token of the thread that calls. May return early.
+    /// Waits for a token of the calling thread. May return early.
     fn park();
 
     /// Gives the thread its token. The handle may outlive what the thread waits for, and the

@@ -45,7 +45,7 @@ const AWAITED: u8 = 1 << 4;
 /// ```
 pub struct PollState(AtomicU8);
 
-/// What a thread owes that has called an operation of a [`PollState`].
+/// What a thread must do after it has called an operation of a [`PollState`].
 ///
 /// # Examples
 /// ```
@@ -106,7 +106,7 @@ impl fmt::Debug for PollState {
 
 impl PollState {
     const_unless_loom! {
-        /// Creates the state of a future that its maker puts into a queue.
+        /// Creates the state of a future that its creator puts into a queue.
         #[must_use]
         pub fn new() -> Self {
             Self(AtomicU8::new(DUE | IN_QUEUE))
@@ -200,9 +200,9 @@ impl PollState {
         }
     }
 
-    /// Has the owner of the handle told, once, when the future is due or has ended. The owner has
-    /// left where others find whom to tell. Returns false if there is nothing to wait for: the
-    /// future is due, or has ended.
+    /// Requests that the owner of the handle be notified, once, when the future is due or has
+    /// ended. The owner must have left its waiter before. Returns false if there is nothing to wait
+    /// for, because the future is due or has ended.
     #[must_use = "no thread tells the caller unless this is true"]
     pub fn wait_for_change(&self) -> bool {
         // Ordering: AcqRel. Release pairs with the Acquire of those that tell: they find whom.

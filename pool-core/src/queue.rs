@@ -62,8 +62,7 @@ use crate::job::JobRef;
 /// assert!(matches!(queue.steal(), Steal::Success(_)) && queue.is_empty());
 /// ```
 pub unsafe trait JobQueue: Send + Sync {
-    /// Memory that each job brings along for the queue. A queue with memory of its own takes
-    /// `()`.
+    /// Memory that each job provides for the queue. A queue with its own memory uses `()`.
     type Node;
 
     /// Creates a node for a new job.

@@ -28,8 +28,8 @@ mod tests;
 /// The state that the workers of one pool share with each other and with the threads that give them
 /// work.
 ///
-/// It lives until the last worker has left and the last user has given up its reference. How that
-/// is ensured, the [`Platform`] decides.
+/// It lives until the last worker has left and the last user has given up its reference. The
+/// [`Platform`] decides how this is ensured.
 ///
 /// # Examples
 /// See [`Platform`].
@@ -49,7 +49,7 @@ pub struct Registry<P: Platform> {
 
 impl<P: Platform> Registry<P> {
     const_unless_loom! {
-        /// Creates a pool of its parts, with one reference.
+        /// Creates a pool from its parts, with one reference.
         ///
         /// `sleep`, `workers`, `progress` and `deadlock` must have the same number of workers;
         /// [`is_consistent`](Self::is_consistent) checks that. No other pool has these workers, see
@@ -154,9 +154,9 @@ impl<P: Platform> Registry<P> {
         self.announce_jobs_at(hint, 1, queue_was_empty);
     }
 
-    /// Queues jobs from outside, in their order, with one fence and one decision which workers to
-    /// wake for all of them: as many as there are jobs, less those that search already. The
-    /// protocol may wake fewer, and leave the others to the workers that find a job.
+    /// Queues jobs from outside, in their order, with one fence and one decision about which
+    /// workers to wake for all of them: as many as there are jobs, less those that are already
+    /// searching. The protocol may wake fewer, and leave the others to the workers that find a job.
     ///
     /// The jobs are announced when the iterator has ended, also by a panic. So it must not wait for
     /// a job that it has given.

@@ -21,7 +21,7 @@ mod tests;
 
 use pending::PendingJobs;
 
-/// The part of a scope that does not depend on where its jobs are kept: it counts them, keeps the
+/// The part of a scope that does not depend on where its jobs are stored: it counts them, keeps the
 /// first panic, and ends when all are done.
 ///
 /// It cannot outlive its worker:
@@ -94,10 +94,10 @@ impl<'w, P: Platform> ScopeCore<'w, P> {
 
     /// Runs the body and waits as [`run`](Self::run) does. A worker that waits in isolation, for
     /// this scope or for the result of one of its jobs, takes jobs by `take` meanwhile: those of
-    /// this scope that no worker has queued. It takes no other ones that are for all workers, and
-    /// may be the only worker that could run them.
+    /// this scope that no worker has queued. It takes no other jobs that are for all workers, and
+    /// may be the only worker that could run these.
     ///
-    /// It is told by [`Registry::call_isolated_waiter`].
+    /// It is notified by [`Registry::call_isolated_waiter`].
     ///
     /// # Panics
     /// As [`run`](Self::run). If `take` panics in a wait, the process ends.
@@ -140,8 +140,8 @@ impl<'w, P: Platform> ScopeCore<'w, P> {
 
     /// Adds a job: [`job_done`](Self::job_done) must be called for it.
     ///
-    /// `worker` is the worker that this thread is, if the caller knows it. It makes this cheaper on
-    /// the worker that the scope belongs to.
+    /// `worker` is the worker that this thread is, if the caller knows it. This makes the call
+    /// cheaper on the worker that the scope belongs to.
     #[inline]
     pub fn add_job(&self, worker: Option<&WorkerThread<P>>) {
         self.add_jobs(worker, 1);
@@ -179,7 +179,7 @@ impl<'w, P: Platform> ScopeCore<'w, P> {
         }
     }
 
-    /// Whether jobs are pending, the body not included. For the thread that runs the body.
+    /// Whether jobs are pending, not including the body. For the thread that runs the body.
     pub fn has_pending_jobs(&self) -> bool {
         self.pending.count() > 1
     }

@@ -41,7 +41,7 @@ pub use shared::{WorkerShared, WorkerStorage};
 use stay::Stay;
 pub(crate) use wait::{Awaited, OutsideScopes};
 
-/// The half of a worker that is its thread's own.
+/// The half of a worker that belongs to its thread alone.
 ///
 /// Exists while a thread is a worker, and is not shared with other threads.
 ///
@@ -300,10 +300,11 @@ impl<P: Platform> WorkerThread<P> {
     }
 
     /// Forgets that this worker was requested to stop, by [`Registry::request_stop`] or because the
-    /// pool ends. Returns false if the pool has ended. What happened before the request is visible.
+    /// pool ends. Returns false if the pool has ended. Everything that happened before the request
+    /// is visible.
     ///
-    /// Before each [`run_until_stopped`](Self::run_until_stopped). A guest forgets nothing: the
-    /// request is for the worker's own thread, which sleeps.
+    /// To be called before each [`run_until_stopped`](Self::run_until_stopped). A guest forgets
+    /// nothing: the request is for the worker's own thread, which sleeps.
     #[doc(alias = "renew")]
     pub fn reset_stop(&self) -> bool {
         let latch = self.shared().terminate();

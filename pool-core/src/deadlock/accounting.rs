@@ -60,14 +60,14 @@ where
 
 impl<P: Platform> WorkerThread<P> {
     /// Marks this worker as blocked, right before it waits for an event that the pool does not know
-    /// of. The thread that brings about the event unmarks it by
+    /// about. The thread that causes the event unmarks it by
     /// [`Registry::deadlock`](crate::Registry::deadlock).
     ///
     /// Jobs that this worker has queued, and operations that it has scheduled, are left to the
     /// other workers, which are woken for them.
     ///
     /// # Errors
-    /// [`NotActive`] if the worker is blocked already, or sleeps: where a hook of the platform
+    /// [`NotActive`] if the worker is already blocked, or sleeps because a hook of the platform
     /// calls this.
     pub fn mark_blocked<M, W, H>(&self) -> Result<Ticket, NotActive>
     where
@@ -92,7 +92,7 @@ impl<P: Platform> WorkerThread<P> {
         })
     }
 
-    /// Tells the observer that this worker goes on, after a section in which it was marked as
+    /// Tells the observer that this worker continues, after a section in which it was marked as
     /// blocked.
     pub fn note_unblocked(&self) {
         self.observer().observe(Event::Unblocked, P::now);

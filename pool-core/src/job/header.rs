@@ -10,9 +10,9 @@ mod tests;
 
 /// The first field of every job: how to run it.
 ///
-/// For most jobs it never changes. For the second half of a join it becomes the latch too, see
-/// `AwaitableHeader`: so a queue needs one word for a job, and a join without a theft writes
-/// one word for function and latch together.
+/// For most jobs it never changes. For the second half of a join, it also becomes the latch, see
+/// `AwaitableHeader`: so a queue needs one word for a job, and a join without a theft writes one
+/// word for function and latch together.
 ///
 /// # Examples
 /// See [`Job`].

@@ -81,7 +81,7 @@ impl Runner {
     }
 }
 
-/// The name of a job's type, which has the name of its closure in it. Without the feature `trace`
+/// The name of a job's type, which contains the name of its closure. Without the feature `trace`,
 /// it is unknown.
 ///
 /// Two names are equal if they have the same text, and two unknown names are equal.

@@ -6,11 +6,11 @@ use core::{
     mem::{ManuallyDrop, MaybeUninit},
 };
 
-/// A value that is passed to a cold function, in memory of its own.
+/// A value that is passed to a cold function, in separate memory.
 ///
 /// A function that is not inlined takes a large value, such as a closure with a few captures, by
-/// its address. The compiler then keeps the value in memory also on the paths that never call the
-/// function. There it copies the value in pieces of another size than those in which it was
+/// its address. The compiler then also keeps the value in memory on the paths that never call the
+/// function. There, it copies the value in pieces of a different size than those in which it was
 /// written, which costs a processor some fifteen cycles each time: more than the rest of a join. So
 /// the value is moved once more, on the path that calls the function.
 ///

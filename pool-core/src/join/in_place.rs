@@ -26,15 +26,15 @@ impl<P: Platform> WorkerThread<P> {
 
     /// Joins as [`join_context`](Self::join_context) does, but inlines the join.
     ///
-    /// For a platform's own function that is never inlined, and gets both closures as a
-    /// [`ManuallyDrop`] each. Then a large closure stays where the caller of that function has
-    /// written it, because a move of it would cost as much as a third of a join.
+    /// For a platform's own function that is never inlined, and receives each closure as a
+    /// [`ManuallyDrop`]. A large closure then stays where the caller of that function has written
+    /// it, because moving it would cost as much as a third of a join.
     ///
     /// # Panics
     /// As `join_context`.
     ///
     /// # Safety
-    /// 1. Both closures are there. The caller does not use them any more, as if they had been
+    /// 1. Both closures are there. The caller no longer uses them, as if they had been
     ///    [taken](ManuallyDrop::take).
     #[inline(always)]
     pub unsafe fn join_in_place<A, B, RA, RB>(

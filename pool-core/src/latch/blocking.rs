@@ -9,7 +9,7 @@ use crate::{
     unwind::no_unwind,
 };
 
-/// A latch that a thread outside the pool waits on: it blocks.
+/// A latch on which a thread outside the pool waits by blocking.
 ///
 /// # Examples
 /// See [`Latch`].
@@ -28,7 +28,7 @@ impl<P: Platform> fmt::Debug for BlockingLatch<P> {
 unsafe impl<P: Platform> Sync for BlockingLatch<P> {}
 
 impl<P: Platform> BlockingLatch<P> {
-    /// Creates a latch for the thread that calls.
+    /// Creates a latch for the calling thread.
     pub fn new() -> Self {
         Self {
             set: AtomicBool::new(false),
@@ -36,7 +36,7 @@ impl<P: Platform> BlockingLatch<P> {
         }
     }
 
-    /// Blocks until the latch is set. Only the thread that made the latch may wait.
+    /// Blocks until the latch is set. Only the thread that created the latch may wait.
     pub fn wait(&self) {
         // Ordering: Acquire pairs with `set`: what the setter wrote is visible.
         while !self.set.load(Ordering::Acquire) {

@@ -57,7 +57,7 @@ enum CountWaiter<'w, P: Platform> {
 }
 
 impl<'w, P: Platform> CountLatch<'w, P> {
-    /// Creates a latch with one job pending: the one that is going to wait. `owner` is the worker
+    /// Creates a latch with one pending job: the one that is going to wait. `owner` is the worker
     /// that this thread is, if any; the jobs run on `registry`.
     pub fn new(owner: Option<&'w WorkerThread<P>>, registry: &Registry<P>) -> Self {
         let waiter = match owner {
@@ -77,7 +77,7 @@ impl<'w, P: Platform> CountLatch<'w, P> {
         }
     }
 
-    /// Adds pending jobs. Only while one is pending.
+    /// Adds pending jobs. May only be called while a job is pending.
     ///
     /// # Panics
     /// If more than `isize::MAX` jobs would be pending. The process ends then if `count` is 128 or
@@ -117,7 +117,7 @@ impl<'w, P: Platform> CountLatch<'w, P> {
         }
     }
 
-    /// Returns how many jobs are pending. The number may be out of date on return.
+    /// Returns the number of pending jobs. The number may be out of date on return.
     pub fn pending(&self) -> usize {
         // Ordering: Relaxed, a plain count.
         self.pending.load(Ordering::Relaxed)
@@ -163,9 +163,8 @@ impl<'w, P: Platform> CountLatch<'w, P> {
         }
     }
 
-    /// Waits until all jobs are done. `owner` is the worker that `new` was called with; with
-    /// another one the process ends, since the frame that waits must not be left while jobs are
-    /// pending.
+    /// Waits until all jobs are done. `owner` is the worker that was passed to `new`; with another
+    /// one, the process ends, because the waiting frame must not be left while jobs are pending.
     pub fn wait(&self, owner: Option<&WorkerThread<P>>) {
         self.wait_and_look(owner, OutsideScopes::None);
     }

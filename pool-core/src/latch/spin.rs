@@ -10,8 +10,8 @@ use crate::{
     worker::{Awaited, WorkerThread},
 };
 
-/// A latch that a worker waits on. Meanwhile it searches for other work, and sleeps when there is
-/// none.
+/// A latch on which a worker waits. Meanwhile, the worker searches for other work, and sleeps when
+/// there is none.
 ///
 /// It cannot outlive its worker:
 /// ```compile_fail,E0515

@@ -15,7 +15,7 @@ use super::{
 /// its column in the table.
 macro_rules! counts {
     ($($(#[$doc:meta])* $field:ident $heading:literal,)*) => {
-        /// How often a worker has done what since the pool was made, or all workers of a pool
+        /// How often a worker has done what since the pool was created, or all workers of a pool
         /// together.
         ///
         /// The numbers have 64 bits on every target, and are not taken all at one moment.
@@ -115,9 +115,9 @@ impl core::iter::Sum for Counts {
     }
 }
 
-/// Counts what one worker does, on cache lines of its own.
+/// Counts what one worker does, on its own cache lines.
 ///
-/// Only the worker writes, by plain loads and stores, so counting costs next to nothing. Any thread
+/// Only the worker writes, by plain loads and stores, so counting costs almost nothing. Any thread
 /// reads.
 ///
 /// # Examples
@@ -222,7 +222,7 @@ impl fmt::Debug for WorkerCounters {
     }
 }
 
-/// What was observed of a worker so far, from [`Observer::snapshot`].
+/// What was observed of a worker so far. Created by [`Observer::snapshot`].
 ///
 /// # Examples
 /// ```

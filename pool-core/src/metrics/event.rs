@@ -4,7 +4,7 @@ use crate::job::JobName;
 
 /// What a worker does. It tells its [`Observer`](crate::Observer).
 ///
-/// There is no event for a join whose second closure no thief takes.
+/// There is no event for a join whose second closure is not stolen.
 ///
 /// # Examples
 /// ```
@@ -34,19 +34,19 @@ pub enum Event {
     /// The worker was woken. It is on its way to a job: if its first search finds none,
     /// [`Idle`](Self::Idle) follows.
     Wake(WokenBy),
-    /// The idle worker was about to park. The last look, as a registered sleeper, has found work:
-    /// it searches on.
+    /// The idle worker was about to park. The last look, as a registered sleeper, has found work,
+    /// so it continues to search.
     TurnedBack,
     /// The last wake-up was fruitless. The worker has not found a job since, what it waits for has
     /// not happened, and it is about to sleep again.
     FruitlessWake,
     /// A thread outside the pool has taken the place of the worker, whose own thread sleeps.
     ///
-    /// The worker is active. To read a clock costs as much as the rest of a short call. So after a
+    /// The worker is active. Reading a clock costs as much as the rest of a short call. So after a
     /// call of less than 10 microseconds, the time of the next 63 counts as sleep, until the guest
     /// first searches for jobs.
     GuestArrived,
-    /// The guest is the worker no more, whose own thread sleeps on.
+    /// The guest is no longer the worker, whose own thread continues to sleep.
     GuestLeft,
     /// The worker is about to run a job that it took from a queue.
     Job(JobName),
@@ -71,7 +71,7 @@ pub enum Event {
         /// The worker whose deque the job was on.
         victim: usize,
     },
-    /// Another thread was faster, or kept the attempt from deciding: the worker tries again.
+    /// Another thread was faster, or kept the attempt from succeeding: the worker tries again.
     StealRetry {
         /// The worker whose deque it is.
         victim: usize,
@@ -99,7 +99,7 @@ pub enum Event {
     Blocked,
     /// The worker is no longer marked as blocked.
     Unblocked,
-    /// A part of a job begins to which the program has given a name, see
+    /// A part of a job begins that has a name from the program, see
     /// [`labeled`](crate::WorkerThread::labeled).
     Label(&'static &'static str),
     /// The innermost part with a name has ended.
@@ -123,11 +123,11 @@ pub enum SearchEnd {
     Job,
     /// What it waits for has happened.
     Latch,
-    /// It runs an operation that was put off.
+    /// It runs a deferred operation.
     Operation,
 }
 
-/// Which worker has woken another one, and when. From
+/// Which worker has woken another one, and when. Created by
 /// [`Platform::woken_by`](crate::Platform::woken_by).
 ///
 /// # Examples
@@ -139,7 +139,7 @@ pub enum SearchEnd {
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct WokenBy {
-    /// The number of the waker, which the platform chooses. Zero stands for a thread that is no
+    /// The number of the waker, which the platform chooses. Zero stands for a thread that is not a
     /// worker, or for an unknown one.
     pub waker: u32,
     /// When the wake-up was given, by the clock of the trace. Zero if unknown, as for a worker that

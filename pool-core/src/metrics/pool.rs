@@ -10,7 +10,7 @@ use super::{
 use crate::{platform::Platform, registry::Registry, worker::WorkerShared};
 use sleep_core::WorkerIndex;
 
-/// What is known of one worker at one moment. From the pool's `metrics()`.
+/// What is known about one worker at one moment. Created by the pool's `metrics()`.
 ///
 /// # Examples
 /// ```
@@ -40,10 +40,10 @@ pub struct WorkerMetrics {
     pub times: Option<WorkerTimes>,
 }
 
-/// What is known of a pool at one moment: each worker, and the queue of jobs from outside.
+/// What is known about a pool at one moment: each worker, and the queue of jobs from outside.
 ///
 /// `W` is where the [`WorkerMetrics`] are. Nothing stops while they are read, so numbers of
-/// different workers need not fit together. `{}` and `{:#?}` print a table with a row for each
+/// different workers need not be consistent. `{}` and `{:#?}` print a table with a row for each
 /// worker, and their sum.
 ///
 /// # Examples
@@ -79,7 +79,7 @@ impl<W> PoolMetrics<W> {
 }
 
 impl<W: AsRef<[WorkerMetrics]>> PoolMetrics<W> {
-    /// Returns what is known of each worker, in their order.
+    /// Returns what is known about each worker, in order of their numbers.
     #[must_use]
     pub fn workers(&self) -> &[WorkerMetrics] {
         self.workers.as_ref()
@@ -106,7 +106,7 @@ impl<W: AsRef<[WorkerMetrics]>> PoolMetrics<W> {
     }
 
     /// Returns these metrics with another number of jobs from outside. For a platform that has such
-    /// jobs in queues of its own, or has something else in the pool's queue.
+    /// jobs in its own queues, or has something else in the pool's queue.
     ///
     /// # Examples
     /// ```
@@ -155,12 +155,12 @@ impl<P: Platform> WorkerShared<P> {
 }
 
 impl<P: Platform> Registry<P> {
-    /// Returns what is known of one worker at this moment. Any thread may call it.
+    /// Returns what is known about one worker at this moment. Any thread may call it.
     pub fn worker_metrics(&self, worker: WorkerIndex) -> WorkerMetrics {
         self.workers()[worker.get()].metrics()
     }
 
-    /// Returns what is known of the pool at this moment. Any thread may call it.
+    /// Returns what is known about the pool at this moment. Any thread may call it.
     ///
     /// `collect` puts the workers' metrics where the caller wants to have them: it is given a
     /// function from a worker's number to its metrics.

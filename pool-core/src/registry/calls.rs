@@ -21,8 +21,9 @@ use crate::{
 #[cfg(all(test, not(loom)))]
 mod tests;
 
-/// A closure that a worker runs for a thread that waits for it, whatever the closure's type and its
-/// result are. What a call goes through is compiled once, and not once for each closure.
+/// A closure that a worker runs for a thread that waits for it, whatever the types of the closure
+/// and its result. The code that a call goes through is compiled once, and not once for each
+/// closure.
 ///
 /// # Examples
 /// ```
@@ -95,7 +96,7 @@ impl<P: Platform> Call<'_, P> {
         }
     }
 
-    /// Runs the closure, unless it has been run. It is told whether it has migrated.
+    /// Runs the closure, unless it has been run. The closure receives whether it has migrated.
     ///
     /// # Panics
     /// Continues the closure's panic.
@@ -134,7 +135,7 @@ impl Headers {
 
 impl<P: Platform> Registry<P> {
     /// Runs a closure on a worker of this pool. If this thread is one, runs it here; otherwise
-    /// injects it and waits. The closure is told whether it migrated.
+    /// injects it and waits. The closure receives whether it has migrated.
     ///
     /// # Panics
     /// Continues the closure's panic.

@@ -24,8 +24,8 @@ impl<P: Platform> Registry<P> {
         debug_assert!(before > 0, "the workers have been requested to stop");
     }
 
-    /// Adds a reference unless there is none any more. Returns false if the workers have been
-    /// requested to stop.
+    /// Adds a reference unless there is none left. Returns false if the workers have been requested
+    /// to stop.
     pub fn try_add_reference(&self) -> bool {
         // Ordering: Relaxed, a plain count.
         self.references
@@ -85,7 +85,7 @@ impl<P: Platform> Registry<P> {
         self.references.load(Ordering::Acquire) & !WATCHED
     }
 
-    /// Whether the pool has references, so that it goes on.
+    /// Whether the pool has references, so that it continues.
     pub fn has_references(&self) -> bool {
         // Ordering: Acquire pairs with the Release of `remove_reference`, so that a thread that
         // sees the end sees what was done under any reference, and with that of

@@ -36,7 +36,7 @@ impl<S> Seam<S> {
 }
 
 impl<P: Platform> Registry<P> {
-    /// Returns the sleep protocol. For what a platform knows of it beyond [`SleepProtocol`].
+    /// Returns the sleep protocol, for functions that a platform knows beyond [`SleepProtocol`].
     pub fn sleep(&self) -> &P::Sleep {
         &self.sleep.0
     }
@@ -49,9 +49,9 @@ impl<P: Platform> Registry<P> {
     /// Wakes workers, if need be, for `count` jobs that any worker may run. No sleeping worker
     /// overlooks them.
     ///
-    /// `queue_was_empty` says whether the queue was empty before: then idle workers that are awake
-    /// are counted on. Call this after queueing. It never blocks, so an interrupt handler may call
-    /// it.
+    /// `queue_was_empty` tells whether the queue was empty before: if so, the caller relies on idle
+    /// workers that are awake. Call this after queueing. It never blocks, so an interrupt handler
+    /// may call it.
     #[inline]
     pub fn announce_jobs(&self, count: usize, queue_was_empty: bool) {
         no_unwind(|| {
@@ -100,7 +100,8 @@ impl<P: Platform> Registry<P> {
         self.wake_waiters_with_jobs();
     }
 
-    /// Wakes a worker, if it sleeps, for a job that it alone may run. It does not overlook the job.
+    /// Wakes a worker, if it sleeps, for a job that only it may run. The worker does not overlook
+    /// the job.
     ///
     /// Call this after queueing.
     #[inline]
@@ -151,7 +152,7 @@ impl<P: Platform> Registry<P> {
     }
 
     /// Makes each worker ask at its next join whether [enough](Platform::parallelism) workers are
-    /// awake. Takes effect eventually. For a platform whose answer has become a greater number.
+    /// awake. Takes effect eventually. Intended for a platform whose answer has increased.
     ///
     /// # Complexity
     /// One store for each worker that may be awake.
@@ -216,7 +217,8 @@ impl<P: Platform> Registry<P> {
         no_unwind(|| self.sleep.0.give_back(worker, has_work));
     }
 
-    /// Wakes a worker if it sleeps. For the setter of a latch that said that its waiter sleeps.
+    /// Wakes a worker if it sleeps. Called by the setter of a latch that returned that its waiter
+    /// sleeps.
     #[inline]
     pub fn wake_worker(&self, worker: WorkerIndex) {
         P::run_cold(ColdPath(Path::WakeWorker(self, worker)));

@@ -8,7 +8,7 @@ use crate::platform::Platform;
 /// A job that waited on a worker's deque at some moment.
 ///
 /// # Examples
-/// What a watchdog does from time to time:
+/// A watchdog does this from time to time:
 /// ```
 /// use pool_core::{Platform, Registry, WaitingJob};
 ///
@@ -37,12 +37,12 @@ impl<P: Platform> Registry<P> {
         })
     }
 
-    /// Whether no worker has begun with a job, which [`waiting_job`](Self::waiting_job) of this
-    /// registry has returned. The answer may be out of date on return. It is also true if a worker
-    /// whose deque is biased has taken the job itself, and has pushed another one at its position.
+    /// Whether no worker has begun a job that [`waiting_job`](Self::waiting_job) of this registry
+    /// has returned. The answer may be out of date on return. It is also true if a worker whose
+    /// deque is biased has taken the job itself, and has pushed another one at its position.
     ///
     /// A job is known by its worker's number and its position on that worker's deque. For a job of
-    /// another registry the answer is about whatever job has the same place here.
+    /// another registry, the answer is about whatever job is at the same position here.
     pub fn still_waits(&self, job: WaitingJob) -> bool {
         let worker = self.workers().get(job.worker);
         worker.and_then(|worker| worker.deque().oldest()) == Some(job.position)

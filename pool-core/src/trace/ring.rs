@@ -5,7 +5,7 @@ use crate::{
     primitive::{AtomicPtr, AtomicUsize, Ordering, fence},
 };
 
-/// A place for one event of a [`Tracer`](super::Tracer).
+/// Room for one event of a [`Tracer`](super::Tracer).
 ///
 /// # Examples
 /// ```
@@ -23,7 +23,7 @@ pub struct TraceSlot {
 
 impl TraceSlot {
     const_unless_loom! {
-        /// Creates an empty place.
+        /// Creates an empty slot.
         #[must_use]
         pub fn new() -> Self {
             Self {

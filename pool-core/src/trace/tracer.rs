@@ -6,16 +6,16 @@ use super::ring::{Record, Ring, TraceSlot};
 use crate::metrics::{Clock, Event, Observer};
 
 /// The clock of a trace. A worker reads it at each event that is kept, so it should take a few
-/// nanoseconds: a counter of the processor rather than a call of the system.
+/// nanoseconds: a processor's counter rather than a system call.
 pub trait TraceClock: 'static {
-    /// Returns the time in units of the clock's own. Must not unwind, and should not go back.
+    /// Returns the time in the clock's own units. Must not unwind, and should not go back.
     fn now() -> u64;
 }
 
 /// An observer that keeps a worker's last events, in slots that `S` holds.
 ///
-/// One slot less is readable than there are, and the number of slots is rounded down to a power of
-/// two. Without slots it keeps nothing.
+/// One slot fewer is readable than there are, and the number of slots is rounded down to a power of
+/// two. Without slots, it keeps nothing.
 ///
 /// # Examples
 /// ```
@@ -61,7 +61,7 @@ impl<S, C> Tracer<S, C> {
 
 impl<S: AsRef<[TraceSlot]>, C> Tracer<S, C> {
     /// Returns the events that are kept at this moment, the oldest one first. Any thread may call
-    /// this, while the worker goes on.
+    /// this while the worker continues.
     pub fn events(&self) -> TraceEvents<'_, S> {
         let end = self.ring.written();
         let next = self.ring.oldest(end);

@@ -7,7 +7,7 @@ use crate::{
     primitive::{AtomicUsize, Ordering},
 };
 
-/// What a thread that wakes a worker leaves for it: who it is, and when that was.
+/// What a thread that wakes a worker leaves for it: the waker's number, and the time.
 ///
 /// A platform keeps it in the worker's parker. `unpark` writes it before it gives the token, and
 /// [`Platform::woken_by`](crate::Platform::woken_by) takes it. If two threads unpark one worker at
@@ -41,7 +41,7 @@ impl WakeNote {
         }
     }
 
-    /// Leaves a note. Before the token is given.
+    /// Leaves a note. To be called before the token is made available.
     #[inline]
     pub fn set(&self, by: WokenBy) {
         // Ordering: Relaxed; the token publishes it. A worker that was released and has no token

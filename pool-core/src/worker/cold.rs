@@ -21,11 +21,11 @@ use crate::{
     worker::{Awaited, WorkerThread, idle::Setter},
 };
 
-/// A part of a pool's work that a platform [runs](Platform::run_cold), in a function of its own or
-/// in its caller.
+/// A part of a pool's work that a platform [runs](Platform::run_cold), in a separate function or in
+/// its caller.
 ///
 /// # Examples
-/// The whole of a platform's `run_cold` that is compiled once:
+/// A complete `run_cold` of a platform that is compiled once:
 /// ```
 /// # enum Threads {}
 /// # impl Threads {
@@ -53,7 +53,7 @@ impl<P: Platform> ColdPath<'_, P> {
     /// Runs it. Returns its answer, or true if it has none.
     ///
     /// # Panics
-    /// A panic of the user's code goes on, as from the call of the pool that led here.
+    /// Resumes a panic of the user's code, as the pool's call that led here does.
     #[inline(always)]
     pub fn run(self) -> bool {
         match self.0 {

@@ -160,7 +160,8 @@ impl<P: Platform> WorkerThread<P> {
         !self.shared().inbox().is_empty()
     }
 
-    /// Runs the jobs that only this worker may run. In an isolated job, as an isolated wait does.
+    /// Runs the jobs that only this worker may run. In an isolated job, it does so as an isolated
+    /// wait does.
     pub fn run_inbox_jobs(&self) {
         while self.run_inbox_job() {}
     }

@@ -28,7 +28,7 @@ impl<P: Platform> WorkerThread<P> {
         is_due
     }
 
-    /// Wakes another worker for what this one leaves behind when it goes before the pool ends.
+    /// Wakes another worker for what this one leaves behind when it leaves before the pool ends.
     #[doc(alias = "hand_over")]
     pub fn notify_leftovers(&self) {
         if self.leave_jobs_and_operations() || self.has_work_for_others() {

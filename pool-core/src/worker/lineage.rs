@@ -126,10 +126,10 @@ impl<P: Platform> WorkerThread<P> {
     }
 
     /// Runs a closure in which this worker, and those that steal jobs of the closure, may run only
-    /// this while they wait, or less if that is so already.
+    /// this while they wait, or less if they are already restricted to less.
     ///
-    /// In a breadth-first deque this has no effect: a worker that takes its oldest job first cannot
-    /// leave those alone that it had before.
+    /// In a breadth-first deque, this has no effect: a worker that takes its oldest job first
+    /// cannot skip the jobs that it had before.
     pub fn isolate<R>(&self, isolation: Isolation, closure: impl FnOnce() -> R) -> R {
         if !self.can_isolate() {
             return closure();

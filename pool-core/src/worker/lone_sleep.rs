@@ -131,8 +131,8 @@ impl<P: Platform> Registry<P> {
     }
 
     /// Wakes the workers that sleep in isolated waits, and may run a job that is on a deque now.
-    /// For a platform that has made the number of workers [that make
-    /// progress](Platform::parallelism) greater, or that has seen a job wait.
+    /// For a platform that has increased the number of workers [that make
+    /// progress](Platform::parallelism), or that has seen a job wait.
     ///
     /// # Complexity
     /// Follows a chain of thefts for each worker that has jobs, if any worker sleeps so.

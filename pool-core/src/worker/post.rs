@@ -84,7 +84,7 @@ impl<P: Platform> WorkerThread<P> {
     }
 
     /// Queues jobs as [`post`](Self::post) does, in their order, with one fence and one decision
-    /// which workers to wake for all of them. Jobs that the deque has no room for are run at
+    /// about which workers to wake for all of them. Jobs that the deque has no room for are run at
     /// once.
     ///
     /// # Complexity
@@ -271,7 +271,7 @@ impl Watch {
 
 impl<P: Platform> WorkerThread<P> {
     /// Lets thieves leave this worker's jobs of joins alone for some microseconds, or until
-    /// [`lower_shield`](Self::lower_shield). For a platform that expects a call that is over by
+    /// [`lower_shield`](Self::lower_shield). For a platform that expects the call to be over by
     /// then.
     ///
     /// Without a [clock](Platform::now) it has no effect.

@@ -59,8 +59,8 @@ impl<P: Platform> WorkerThread<P> {
 
     /// Runs other jobs until the latch is set, and sleeps when there are none.
     ///
-    /// In an [isolated](Self::isolate) job this runs none, since no job is known that descends from
-    /// what sets the latch.
+    /// In an [isolated](Self::isolate) job, this runs no jobs, because no job is known to descend
+    /// from what sets the latch.
     #[inline]
     pub fn wait_until(&self, latch: &CoreLatch) {
         if !latch.probe() {
@@ -79,8 +79,8 @@ impl<P: Platform> WorkerThread<P> {
     /// Runs other jobs as [`wait_until`](Self::wait_until) does, until a latch is set that is not
     /// set by a worker of this pool: by another pool, or by any other thread.
     ///
-    /// For the detection of deadlocks, this worker stays active while it sleeps here. What it waits
-    /// for comes from outside, whatever the workers of this pool do.
+    /// For the deadlock detection, this worker stays active while it sleeps here, because what it
+    /// waits for comes from outside, whatever the workers of this pool do.
     pub fn wait_for_outside(&self, latch: &CoreLatch) {
         if !latch.probe() {
             self.wait_in_path(self.await_from_now(), latch, Setter::Outside);
@@ -108,7 +108,7 @@ impl<P: Platform> WorkerThread<P> {
         }
     }
 
-    /// Runs any job until the latch is set, also in a pool whose waits are isolated: for a thread
+    /// Runs any job until the latch is set, even in a pool whose waits are isolated: for a thread
     /// that is in no job, and waits for all jobs of its pool.
     pub fn wait_for_all_jobs(&self, latch: &CoreLatch) {
         if !latch.probe() {

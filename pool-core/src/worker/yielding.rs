@@ -11,8 +11,8 @@ use crate::{
 };
 
 impl<P: Platform> WorkerThread<P> {
-    /// Runs one job of this worker's own, if there is one, in an isolated job too: a thread that
-    /// yields asks for it. Returns whether there is one.
+    /// Runs one job of this worker's own, if there is one. Also does so in an isolated job, because
+    /// a thread that yields asks for it. Returns whether there is one.
     pub fn yield_local(&self) -> bool {
         match self.isolation() {
             Isolation::Anything => self.run_one(self.find_local()),
@@ -20,8 +20,8 @@ impl<P: Platform> WorkerThread<P> {
         }
     }
 
-    /// Runs one job from anywhere in the pool, if there is one, in an isolated job too: a thread
-    /// that yields asks for it. Returns whether there is one.
+    /// Runs one job from anywhere in the pool, if there is one. Also does so in an isolated job,
+    /// because a thread that yields asks for it. Returns whether there is one.
     pub fn yield_now(&self) -> bool {
         match self.isolation() {
             Isolation::Anything => self.run_one(self.find_or_maintain()),
@@ -29,9 +29,9 @@ impl<P: Platform> WorkerThread<P> {
         }
     }
 
-    /// Runs one job of this worker's own, for a thread that waits in a way of its own. In an
-    /// isolated job, only one that it has pushed, or that a thread outside has spawned in one of
-    /// its scopes, or that this worker alone may run. Returns whether there is one.
+    /// Runs one job of this worker's own, for a thread that waits in its own way. In an isolated
+    /// job, only one that it has pushed, or that a thread outside has spawned in one of its scopes,
+    /// or that this worker alone may run. Returns whether there is one.
     ///
     /// If it is the job at `awaited`, the thread has it alone now, and calls `run` instead of it:
     /// the owner of the job's handle can end both in a shorter way. A panic of `run` ends the
@@ -57,8 +57,9 @@ impl<P: Platform> WorkerThread<P> {
         }
     }
 
-    /// Runs one job from anywhere in the pool, for a thread that waits in a way of its own. In an
-    /// isolated job, as [`help_local`](Self::help_local). Returns whether there is one.
+    /// Runs one job from anywhere in the pool, for a thread that waits in its own way. In an
+    /// isolated job, it is restricted like [`help_local`](Self::help_local). Returns whether there
+    /// is one.
     pub fn help(&self) -> bool {
         match self.isolation() {
             Isolation::Anything => self.run_one(self.find_or_maintain()),
