@@ -1,19 +1,19 @@
-//! Cores that wait for something outside of the pool, and a handler that learns when no core can go
-//! on.
+//! Cores that wait for something outside of the pool, and a handler that is called when no core can
+//! continue.
 //!
-//! A job may have to wait for an event that the pool does not know of: the interrupt of a device,
-//! or a flag that another job sets. Its core marks itself as **blocked** meanwhile. The core, job
-//! or interrupt handler that brings about the event marks it as unblocked, before it lets the core
-//! go on. When every worker that is there is blocked or asleep, at least one is blocked, and no job
-//! waits that a sleeping worker may run, then the pool calls its handler: once, until a worker is
-//! unblocked.
+//! A job may have to wait for an event that the pool does not know about: the interrupt of a
+//! device, or a flag that another job sets. Its core marks itself as **blocked** meanwhile. The
+//! core, job or interrupt handler that causes the event marks it as unblocked before it lets the
+//! core continue. When every worker that is there is blocked or asleep, at least one is blocked,
+//! and no job waits that a sleeping worker may run, then the pool calls its handler: once, until a
+//! worker is unblocked.
 //!
 //! Needs the feature `deadlock`. A pool detects deadlocks if its type is [`DetectingCores`]. A pool
-//! of another type contains nothing of the accounting, also with the feature.
+//! of another type contains nothing of the accounting, even with the feature.
 //!
 //! # What a report means
 //! The pool cannot know whether a device will interrupt. If all cores wait and one of them waits
-//! for a device, there is a report all the same: nothing goes on unless the device answers. So the
+//! for a device, there is still a report: nothing continues unless the device answers. So the
 //! handler decides. It may return, because it knows that a request to the device is pending. It may
 //! start a timer that bounds the wait, or reset the device. It may print the report and stop the
 //! machine. There is no report while any core works, so a core that waits for a device beside
@@ -36,15 +36,14 @@
 //! task or to a timer's interrupt, which unblocks the worker.
 //!
 //! # How a blocked core waits
-//! In any way that it likes; the pool does not halt it.
-//! [`Worker::wait_for`](crate::Worker::wait_for) halts in the machine's parker until a
-//! [`Completion`] comes, and marks the core meanwhile. That is the simplest way, and the one for
-//! devices. A program's own waiting loop goes into [`Worker::blocking`](crate::Worker::blocking).
-//! The loop checks for the event by a plain load and executes `WFE`, or masks interrupts, checks,
-//! and executes `WFI`. (On some chips an exchange makes the next `WFE` return at once, see
-//! [`Wfe`](crate::Wfe).) A blocked core runs no jobs. It leaves those that it has queued to the
-//! other workers. (A worker that waits in [isolation](crate::Isolation) takes them only if they
-//! descend from what it waits for.)
+//! In any way; the pool does not halt it. [`Worker::wait_for`](crate::Worker::wait_for) halts in
+//! the machine's parker until a [`Completion`] comes, and marks the core meanwhile. That is the
+//! simplest way, and the one for devices. A program's own waiting loop goes into
+//! [`Worker::blocking`](crate::Worker::blocking). The loop checks for the event by a plain load and
+//! executes `WFE`, or masks interrupts, checks, and executes `WFI`. (On some chips an exchange
+//! makes the next `WFE` return at once, see [`Wfe`](crate::Wfe).) A blocked core runs no jobs. It
+//! leaves those that it has queued to the other workers. (A worker that waits in
+//! [isolation](crate::Isolation) takes them only if they descend from what it waits for.)
 //!
 //! # Examples
 //! ```

@@ -1,7 +1,8 @@
 //! pool-spin on a machine with an operating system: threads take the place of cores.
 //!
-//! For first steps, for examples, and for tests of code that will run on a board. An application
-//! for such a machine is better served by `pool-std`, whose workers sleep in the operating system.
+//! Intended for first steps, for examples, and for tests of code that will run on a board. An
+//! application for such a machine should use `pool-std`, whose workers sleep in the operating
+//! system.
 //!
 //! Needs the feature `host`.
 //!
@@ -111,7 +112,7 @@ impl Interrupts for NoInterrupts {
 /// The closure is called on this thread, which is not a worker, once all workers have arrived.
 ///
 /// # Panics
-/// If the pool has ended, or if one of its workers is running already.
+/// If the pool has ended, or if one of its workers is already running.
 pub fn with_workers<S: System, R>(pool: &'static SpinPool<S>, body: impl FnOnce() -> R) -> R {
     /// Ends the pool when the closure panics, too: otherwise the threads would never return.
     struct EndOnDrop<S: System>(&'static SpinPool<S>);

@@ -141,7 +141,7 @@ pub trait Interrupts: 'static {
 
     /// Halts until an interrupt is pending for this core. Called with interrupts masked.
     ///
-    /// Returns at once if an interrupt is pending already, even since before the call. May return
+    /// Returns at once if an interrupt is already pending, even since before the call. May return
     /// spuriously. Interrupts are masked on return as they were on entry.
     fn halt();
 }
@@ -212,7 +212,7 @@ pub trait Ipi: 'static {
     /// not.
     ///
     /// [`WfiIpi`] calls this after each halt, and so does the firmware's own handler for the
-    /// interrupt. Where only a handler can do it, as on x86, the handler alone calls it.
+    /// interrupt. If only a handler can do it, as on x86, only the handler calls it.
     ///
     /// Reads of memory that follow must not be performed before the interrupt is cleared. As a
     /// rule, that takes a barrier after the write to the controller. An interrupt that is sent

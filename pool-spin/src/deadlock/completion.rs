@@ -11,8 +11,8 @@ use crate::{
     pool::{SpinPool, Worker},
 };
 
-/// An event that an interrupt handler or another core brings about, and for which one worker at a
-/// time waits.
+/// An event that an interrupt handler or another core causes, and for which one worker at a time
+/// waits.
 ///
 /// While a worker [waits](Worker::wait_for), it is marked as blocked and halts in a parker of the
 /// completion. [`complete`](Self::complete) unmarks it and wakes it. A completion that comes before
@@ -132,14 +132,14 @@ impl<S: DetectsDeadlocks> Completion<S> {
 
 impl<S: DetectsDeadlocks> Worker<'_, S> {
     /// Waits for a completion: halts this core, marked as blocked, until it comes. Returns at once
-    /// if it has come already.
+    /// if it has already come.
     ///
     /// The core runs no jobs meanwhile, and leaves those that it has queued to the other workers.
     /// Interrupt handlers run as in the parker of the machine.
     ///
     /// # Errors
     /// [`WaitError`] if another worker waits for it, and its wait has not returned; if it is for
-    /// another pool; or if this worker is blocked already.
+    /// another pool; or if this worker is already blocked.
     ///
     /// # Examples
     /// See [`Completion`], and the [module](crate::deadlock).

@@ -12,7 +12,7 @@ pub enum WaitError {
     Taken,
     /// The completion is for the workers of another pool.
     OtherPool,
-    /// The worker is blocked already, because it is in
+    /// The worker is already blocked, because it is in
     /// [`Worker::blocking`](crate::Worker::blocking).
     NotActive(NotActive),
 }

@@ -12,11 +12,11 @@ impl<S: DetectsDeadlocks> Worker<'_, S> {
     /// Marks this worker as blocked, right before it waits for an event outside of the pool, and
     /// returns a ticket to unblock it.
     ///
-    /// The code that brings about the event calls [`SpinPool::mark_unblocked`] with the ticket,
-    /// before it lets this core go on. Where that call may fail to come, use
-    /// [`blocking`](Self::blocking), which ends the section in any case. Jobs that this worker has
-    /// queued are left to the other workers. A trace has the end of a section only with `blocking`
-    /// and [`wait_for`](Self::wait_for).
+    /// The code that causes the event calls [`SpinPool::mark_unblocked`] with the ticket, before it
+    /// lets this core continue. If that call may not come, use [`blocking`](Self::blocking), which
+    /// ends the section in any case. Jobs that this worker has queued are left to the other
+    /// workers. A trace contains the end of a section only with `blocking` and
+    /// [`wait_for`](Self::wait_for).
     ///
     /// # Errors
     /// [`NotActive`] if this worker is blocked already.
@@ -46,12 +46,12 @@ impl<S: DetectsDeadlocks> Worker<'_, S> {
 
     /// Runs a closure that waits for an event outside of the pool, as a blocked section.
     ///
-    /// The closure gets the ticket, for the code that brings about the event; see
+    /// The closure receives the ticket, for the code that causes the event; see
     /// [`mark_blocked`](Self::mark_blocked). If the section has not been ended with the ticket when
     /// the closure returns or panics, this call ends it.
     ///
     /// # Errors
-    /// [`NotActive`] if this worker is blocked already. Then the closure is not called.
+    /// [`NotActive`] if this worker is already blocked. In that case, the closure is not called.
     ///
     /// # Examples
     /// A loop that waits for another job:
@@ -122,9 +122,9 @@ impl<S: DetectsDeadlocks> Worker<'_, S> {
 }
 
 impl<S: DetectsDeadlocks> SpinPool<S> {
-    /// Ends a blocked section, for the code that brings about the event that the worker waits for.
-    /// Call it before the worker can go on: otherwise the worker may be reported as blocked
-    /// although it is not.
+    /// Ends a blocked section, for the code that causes the event that the worker waits for. Call
+    /// it before the worker can continue: otherwise, the worker may be reported as blocked although
+    /// it is not.
     ///
     /// Any core may call this, and so may an interrupt handler, if the pool's lock is an
     /// [`InterruptLock`](crate::InterruptLock). The deadlock handler must not. The ticket must be
@@ -139,15 +139,15 @@ impl<S: DetectsDeadlocks> SpinPool<S> {
         self.mark_all_unblocked([ticket])
     }
 
-    /// Ends several blocked sections at once, so that no report comes in between. Otherwise as
-    /// [`mark_unblocked`](Self::mark_unblocked).
+    /// Ends several blocked sections at once, so that no report comes in between. Otherwise the
+    /// same as [`mark_unblocked`](Self::mark_unblocked).
     ///
     /// The iterator is called with the lock of the accounting held and interrupts masked, so it
     /// must not mark anything.
     ///
     /// # Errors
-    /// [`NotBlocked`] for one of the tickets whose section has ended. The other sections are ended
-    /// all the same.
+    /// [`NotBlocked`] for one of the tickets whose section has ended. The other sections have ended
+    /// nevertheless.
     pub fn mark_all_unblocked(
         &self,
         tickets: impl IntoIterator<Item = Ticket>,

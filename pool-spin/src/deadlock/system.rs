@@ -26,7 +26,7 @@ pub type DetectingCores<
     K = DefaultProtocol<M, CORES>,
 > = Cores<M, CORES, JOBS, K, CoreAccounting<L, CORES>>;
 
-/// What a pool of `CORES` workers that detects deadlocks knows of them.
+/// What a pool of `CORES` workers that detects deadlocks knows about them.
 pub type CoreAccounting<L, const CORES: usize> = Accounting<L, [WorkerEntry; CORES], Handler>;
 
 /// The handler of a deadlock.
@@ -71,7 +71,7 @@ where
     M: Machine,
     L: RawMutex + Send + Sync + 'static,
 {
-    /// Creates a pool that calls a function when none of its workers can go on.
+    /// Creates a pool that calls a function when none of its workers can continue.
     ///
     /// The page of the [module](crate::deadlock) says when that is, and what the function may do.
     ///

@@ -24,9 +24,9 @@ pub use halting::{HltIpi, WfiIpi};
 
 /// A parker that spins until it is unparked. `R` is what it does between two looks at the token.
 ///
-/// For cores that have no other work and no energy to save, for tests on a host, and for the first
-/// steps on a new board. Where the core can wait for an event or an interrupt, use a parker that
-/// does.
+/// Intended for cores that have no other work and no energy to save, for tests on a host, and for
+/// the first steps on a new board. If the core can wait for an event or an interrupt, use a parker
+/// that does.
 ///
 /// `R` must return by itself: `unpark` sends no event and no interrupt that would end a `WFE` or a
 /// `WFI`.
@@ -102,8 +102,8 @@ impl<R> fmt::Debug for Spin<R> {
 /// It needs no interrupt controller. Each `unpark` wakes all cores that wait for an event; those it
 /// is not for look and wait again. So it suits machines of few cores.
 ///
-/// On some chips each exclusive access sets the event register of the core that executes it: on the
-/// RP2350, for instance. There a core that exchanges before each `WFE` never sleeps. So `park`
+/// On some chips, for instance the RP2350, each exclusive access sets the event register of the
+/// core that executes it. There, a core that exchanges before each `WFE` never sleeps. So `park`
 /// looks at the token by a plain load, and exchanges only a token that is there. The exchange makes
 /// the first `WFE` of the next `park` return at once, and the second one waits.
 ///

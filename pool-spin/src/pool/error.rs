@@ -23,7 +23,7 @@ pub enum RunError {
     UnknownWorker(UnknownWorker),
     /// Another core is this worker.
     Taken,
-    /// This core is a worker already.
+    /// This core is already a worker.
     AlreadyWorker,
     /// The pool has ended.
     Ended,

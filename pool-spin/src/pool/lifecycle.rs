@@ -67,7 +67,7 @@ const RELEASED: usize = 2;
 /// One sender inside; the rest of the word counts them.
 const SENDER: usize = 4;
 
-/// The way to one worker's inbox, which holds jobs that this worker alone may run.
+/// The way to one worker's inbox, which holds jobs that only this worker may run.
 ///
 /// The worker opens the gate when it arrives and closes it when it leaves. Senders pass while the
 /// gate is open, so that no job is left in the inbox of a worker that is not there.

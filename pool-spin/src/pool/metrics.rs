@@ -4,15 +4,15 @@ use pool_core::{UnknownWorker, WorkerMetrics};
 
 use super::{SpinPool, system::System};
 
-/// What is known of a pool at one moment. From [`SpinPool::metrics`].
+/// What is known about a pool at one moment. Created by [`SpinPool::metrics`].
 #[doc(alias = "Statistics")]
 pub type PoolMetrics<S> = pool_core::PoolMetrics<<S as System>::PerCore<WorkerMetrics>>;
 
 impl<S: System> SpinPool<S> {
-    /// Returns what each worker is doing and has done so far, and how many jobs wait.
+    /// Returns what each worker is doing and has done so far, and how many jobs are queued.
     ///
-    /// Any core may call this, and so may an interrupt handler: it waits for nothing. Printed by
-    /// `{}`, the answer is a table.
+    /// Any core may call this, and so may an interrupt handler: it waits for nothing. `{}` prints
+    /// the metrics as a table.
     ///
     /// # Examples
     /// ```
@@ -39,7 +39,7 @@ impl<S: System> SpinPool<S> {
     /// Returns what one worker is doing and has done so far.
     ///
     /// # Errors
-    /// [`UnknownWorker`] if there are not so many.
+    /// [`UnknownWorker`] if there are not that many.
     #[doc(alias = "statistics")]
     pub fn worker_metrics(&self, index: usize) -> Result<WorkerMetrics, UnknownWorker> {
         let worker = self.registry().worker(index)?;

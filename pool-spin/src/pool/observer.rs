@@ -85,14 +85,14 @@ pub(super) mod kept {
     }
 
     impl<S: System> SpinPool<S> {
-        /// Returns the last events of a worker, of which it keeps 255, the oldest one first. Times
-        /// are in [nanoseconds](Machine::nanoseconds).
+        /// Returns the last events of a worker, of which it keeps 255, oldest first. Times are in
+        /// [nanoseconds](Machine::nanoseconds).
         ///
-        /// Any core may call this, and so may an interrupt handler, while the worker goes on. A
-        /// debug probe or a console takes them from there.
+        /// Any core may call this, and so may an interrupt handler, while the worker continues. A
+        /// debug probe or a console can read them.
         ///
         /// # Errors
-        /// [`UnknownWorker`] if there are not so many workers.
+        /// [`UnknownWorker`] if there are not that many workers.
         ///
         /// # Examples
         /// ```

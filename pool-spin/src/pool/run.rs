@@ -39,8 +39,8 @@ impl<S: System> SpinPool<S> {
     /// [released](Self::release_worker). Returns which of the two happened.
     ///
     /// A worker that is released leaves the jobs on its deque to the others, unless one of these
-    /// may wait for them in isolation: see [`Scope::spawn`](crate::Scope::spawn). It may come back,
-    /// on this core or another one. A worker that arrives after the end returns at once.
+    /// may wait for them in isolation: see [`Scope::spawn`](crate::Scope::spawn). It may return, on
+    /// this core or another one. A worker that arrives after the end returns at once.
     ///
     /// # Errors
     /// [`RunError`] if there is no such worker, if another core is this worker, or if this core is
@@ -122,14 +122,14 @@ impl<S: System> SpinPool<S> {
     }
 
     /// Makes this core worker number `index` while a closure runs: for the core that boots, and for
-    /// cores that take part now and then.
+    /// cores that take part from time to time.
     ///
     /// The closure should join, or open scopes. Jobs that it spawns are run by other workers, or by
     /// this one when it next waits for something.
     ///
     /// The number must be free: this does not take the place of a core that sleeps, as a guest of
     /// `pool-std` takes that of a sleeping thread. A core that sleeps could run the closure itself,
-    /// and a core that calls has a number of its own.
+    /// and a core that calls has its own number.
     ///
     /// # Errors
     /// Those of [`run_worker`](Self::run_worker), and [`RunError::Ended`] if the pool has ended.

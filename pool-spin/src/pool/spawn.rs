@@ -107,7 +107,7 @@ impl<S: System> SpinPool<S> {
     ///
     /// # Errors
     /// [`SpawnError`] with the closure if there is no room for it, or if the pool has ended. A
-    /// [`Task`](crate::Task) brings its own room.
+    /// [`Task`](crate::Task) provides its own room.
     ///
     /// # Examples
     /// ```
@@ -183,8 +183,8 @@ impl<S: System> SpinPool<S> {
 }
 
 impl<S: System> Worker<'_, S> {
-    /// Spawns a closure that runs in the background: it goes onto this worker's own deque, or where
-    /// those from outside go if the deque is full.
+    /// Spawns a closure that runs in the background: it goes onto this worker's own deque, or, if
+    /// the deque is full, to the queue for closures from outside.
     ///
     /// If the pool has no room for the closure, or has ended, it runs at once, within this call. So
     /// a closure that spawns itself needs [`try_spawn`](Self::try_spawn).

@@ -106,7 +106,7 @@ pub trait System:
 /// assert_eq!(POOL.num_workers(), 2);
 /// ```
 ///
-/// Workers sleep by the protocol `K`; another one than the default is passed to
+/// Workers sleep by the protocol `K`; if it is not the default, it is passed to
 /// [`SpinPool::with_protocol`](crate::SpinPool::with_protocol). `D` receives which workers run;
 /// with the default that is compiled away.
 #[derive(Debug)]
@@ -133,7 +133,7 @@ impl<P, K: SleepProtocol<Parker = P> + LendSeats + AwakeSet + Send + Sync + 'sta
 {
 }
 
-/// What a pool can tell which workers run. Implemented for every detection of deadlocks.
+/// A receiver that a pool can tell which workers run. Implemented for every detection of deadlocks.
 pub trait Detection: DeadlockDetection + 'static {}
 
 impl<D: DeadlockDetection + 'static> Detection for D {}

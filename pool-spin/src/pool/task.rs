@@ -10,8 +10,8 @@ use super::{
 };
 use crate::primitive::{AtomicBool, Ordering};
 
-/// A function in a `static` that a pool runs each time that it is spawned: for interrupt handlers,
-/// which must not fail for lack of room.
+/// A function in a `static` that a pool runs each time it is spawned: for interrupt handlers, which
+/// must not fail for lack of room.
 ///
 /// # Examples
 /// ```
@@ -56,7 +56,7 @@ impl<S: System> Task<S> {
         }
     }
 
-    /// Sets when the task is run, in comparison with other jobs that wait.
+    /// Sets when the task is run, relative to other queued jobs.
     ///
     /// # Examples
     /// ```

@@ -77,9 +77,9 @@ impl<S: System> Worker<'_, S> {
         )
     }
 
-    /// Runs a closure in which a worker that waits runs only what the [`Isolation`] allows, so that
-    /// it may hold what other jobs need, such as a lock. This holds for the jobs of the closure,
-    /// too, on whichever cores they run.
+    /// Runs a closure in which a waiting worker runs only jobs that the [`Isolation`] allows, so
+    /// that the closure may hold what other jobs need, such as a lock. This holds for the jobs of
+    /// the closure, too, on whichever cores they run.
     ///
     /// # Examples
     /// ```
@@ -98,7 +98,7 @@ impl<S: System> Worker<'_, S> {
 
     /// Runs one job from anywhere in the pool. Returns whether there was one.
     ///
-    /// For a job that has to wait for something that the pool does not know of.
+    /// Intended for a job that has to wait for something that the pool does not know about.
     ///
     /// # Examples
     /// ```
