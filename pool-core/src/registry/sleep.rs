@@ -36,7 +36,8 @@ impl<S> Seam<S> {
 }
 
 impl<P: Platform> Registry<P> {
-    /// Returns the sleep protocol, for functions that a platform knows beyond [`SleepProtocol`].
+    /// Returns the sleep protocol, for methods that a platform knows beyond those of
+    /// [`SleepProtocol`].
     pub fn sleep(&self) -> &P::Sleep {
         &self.sleep.0
     }

@@ -39,8 +39,9 @@ const MAX_WORKERS: usize = if usize::BITS < 32 {
 /// The sleep protocol whose count of sleepers may be negative, and whose wake-ups say where the
 /// work is.
 ///
-/// `S` determines where the workers' slots are stored, see [`HintSlots`]. Each slot has a
-/// [`HintChannel`]: an [`ArrayChannel`] beside any parker, or a parker that carries hints itself.
+/// `S` determines where the workers' slots are stored, see [`HintSlots`]. Each has a
+/// channel, a [`HintChannel`]: an [`ArrayChannel`] beside any parker, or a parker that carries
+/// hints itself.
 /// `I` is the [`IdlePolicy`], or a type that [always gives the same
 /// one](IdlePolicy#fixed-when-the-program-is-compiled).
 ///
