@@ -1,5 +1,6 @@
 // Links of the README lead to pages of the repository. Here the first definition of a name counts.
 #![doc = "[hangs]: guide::hangs"]
+#![doc = "[reading]: mod@progress"]
 #![doc = "[waiting]: guide::waiting"]
 #![doc = include_str!("../README.md")]
 //!
