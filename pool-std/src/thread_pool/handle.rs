@@ -78,8 +78,8 @@ impl PoolHandle {
         self.registry.data().spares.maximum() > 0
     }
 
-    /// Unmarks a number of blocked workers without their tickets, as rustc's pool does. If fewer are
-    /// blocked, unmarks none.
+    /// Unmarks a number of blocked workers without their tickets, as rustc's pool does. If fewer
+    /// are blocked, unmarks none.
     ///
     /// # Errors
     /// [`MarkError::NotBlocked`] if fewer workers are blocked; [`MarkError::InHandler`] if a

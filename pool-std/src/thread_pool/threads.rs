@@ -24,7 +24,8 @@ mod tests;
 mod timed;
 
 thread_local! {
-    /// The number of the pool for which this thread runs, so that the pool's end waits for it, or 0.
+    /// The number of the pool for which this thread runs, so that the pool's end waits for it. 0
+    /// for none.
     static OWN_POOL: Cell<usize> = const { Cell::new(0) };
 }
 
