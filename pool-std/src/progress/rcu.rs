@@ -51,6 +51,7 @@ pub struct RcuCell<T> {
     progress: Progress,
     /// From a box. Never null.
     value: AtomicPtr<T>,
+    /// The cell can be sent and shared as the value can, which an `AtomicPtr` does not ask.
     owned: PhantomData<T>,
 }
 
@@ -168,8 +169,8 @@ impl<T: Send + Sync + 'static> RcuCell<T> {
     /// Drops a value that is out of reach.
     fn drop_later(&self, old: *mut T) {
         let old = Unlinked(old);
-        // SAFETY: it came from a box, and was taken out of the cell once. Each guard that existed
-        // when it was out of reach is gone.
+        // SAFETY: 1. It came from a box, and was taken out of the cell once. 2. Each guard that
+        // existed when it was out of reach is gone.
         self.progress.defer(move || unsafe { old.free() });
     }
 }
