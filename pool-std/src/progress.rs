@@ -10,7 +10,7 @@
 //! replaced as a whole, an [`RcuCell`] is enough. The example `concurrent_map` of this crate is a
 //! map that jobs read without locks.
 
-use std::{cell::Cell, fmt, mem, ptr::NonNull, sync::Arc};
+use std::{cell::Cell, fmt, mem, sync::Arc};
 
 use pool_core::{CoreLatch, progress::Operation};
 
@@ -117,7 +117,7 @@ impl Progress {
     /// # Ok::<(), pool_std::BuildError>(())
     /// ```
     pub fn defer(&self, closure: impl FnOnce() + Send + 'static) {
-        let data = Handler(NonNull::from(&self.registry.data().handlers));
+        let data = Handler(Arc::as_ptr(&self.registry.data().handlers));
         self.schedule(Box::new(Operation::new(move || data.run(closure))));
     }
 
@@ -267,7 +267,7 @@ impl Progress {
     /// # Ok::<(), pool_std::BuildError>(())
     /// ```
     pub fn wakeup(&self, moment: Moment<'_>, wake: impl FnOnce() + Send + 'static) {
-        let data = Handler(NonNull::from(&self.registry.data().handlers));
+        let data = Handler(Arc::as_ptr(&self.registry.data().handlers));
         let operation = Box::new(Operation::new(move || data.run(wake)));
         self.registry.progress().wakeup(moment, operation);
         self.registry.announce_operations();
@@ -341,7 +341,7 @@ impl fmt::Debug for ReadGuard<'_> {
 }
 
 /// A pointer to the pool's handler of panics.
-struct Handler(NonNull<Handlers>);
+struct Handler(*const Handlers);
 
 // SAFETY: it is only used for a shared reference to what is `Sync`.
 unsafe impl Send for Handler {}
@@ -349,8 +349,9 @@ unsafe impl Send for Handler {}
 impl Handler {
     fn run(self, closure: impl FnOnce()) {
         // SAFETY: an operation is run by a thread that uses the registry's progress, so that the
-        // registry is alive, or when that is dropped, as an earlier field than the data.
-        unsafe { self.0.as_ref() }.run_and_handle_panic("a deferred closure", closure);
+        // registry is alive, or when that is dropped, as an earlier field than the data. The latter
+        // borrows all of the registry exclusively; the handlers are in an allocation of their own.
+        unsafe { &*self.0 }.run_and_handle_panic("a deferred closure", closure);
     }
 }
 

@@ -209,7 +209,7 @@ impl ThreadPoolBuilder<&mut dyn ThreadSpawn> {
         let mut parts = PoolParts {
             turns: turns.map(|turns| Membership::new(turns, num_threads)),
             drivers: self.make_driver(num_threads)?,
-            handlers: std::mem::take(&mut self.settings.handlers),
+            handlers: Arc::new(std::mem::take(&mut self.settings.handlers)),
             waits: self.settings.waits,
             overlooks_no_jobs: self.prepare_fences()?,
             rings: PoolRings::new(num_threads, self.settings.trace)?,

@@ -1,5 +1,7 @@
 //! The parts of a pool beside its workers.
 
+use std::sync::Arc;
+
 use crate::{
     api::scope::OutsideScopes,
     blocking::{deadlock::Reporting, sections::Sections},
@@ -18,7 +20,8 @@ use crate::{
 /// What a pool keeps beside its workers.
 #[derive(Default)]
 pub(crate) struct PoolParts {
-    pub(crate) handlers: Handlers,
+    /// Not within the registry: what was deferred also calls them when that is being dropped.
+    pub(crate) handlers: Arc<Handlers>,
     pub(crate) threads: Threads,
     pub(crate) lazy: LazyThreads,
     #[cfg(feature = "pinning")]
@@ -35,7 +38,7 @@ pub(crate) struct PoolParts {
     pub(crate) guests: Guests,
     pub(crate) waits: Waits,
     /// If there are several workers, and the system says how much processor time they use.
-    pub(crate) crowd: Option<std::sync::Arc<crate::thread_pool::crowd::Crowd>>,
+    pub(crate) crowd: Option<Arc<crate::thread_pool::crowd::Crowd>>,
     pub(crate) active: ActiveWorkers,
     pub(crate) follower: Follower,
     pub(crate) spares: Spares,

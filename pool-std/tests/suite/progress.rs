@@ -175,6 +175,24 @@ fn what_is_left_when_the_pool_ends_is_run() {
     assert_eq!(runs.load(SeqCst), 2);
 }
 
+// A guard that is forgotten delays it until then. The handlers of the pool are called there, while
+// the drop borrows the pool exclusively.
+#[test]
+fn the_drop_of_a_pool_runs_what_is_left_and_calls_its_handler() {
+    let (sender, receiver) = mpsc::channel();
+    let pool = ThreadPoolBuilder::new()
+        .num_threads(1)
+        .panic_handler(move |_| sender.send(()).unwrap())
+        .build()
+        .unwrap();
+    let progress = pool.progress();
+    std::mem::forget(progress.read());
+    progress.defer(|| panic!("what was deferred"));
+    progress.wakeup(progress.later(), || panic!("a wake-up"));
+    drop((pool, progress));
+    assert_eq!(receiver.iter().count(), 2);
+}
+
 // The pool of an adopted thread is never freed, so no last handle would run it.
 #[test]
 fn an_adopted_thread_runs_what_is_left_when_its_pool_ends() {
