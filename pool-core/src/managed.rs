@@ -56,12 +56,17 @@ impl<P: Platform> Managed<P> {
         count
     }
 
-    /// Calls a closure while nothing is freed that the pool's deques have replaced. Returns `None`
-    /// if progress is being made further up the stack.
-    pub(crate) fn while_active<R>(&self, read: impl FnOnce() -> R) -> Option<R> {
-        let thread = self.thread.try_borrow().ok()?;
+    /// Calls a closure while nothing is freed that operations free, such as what the pool's deques
+    /// have replaced. Returns the closure if progress is being made further up the stack.
+    ///
+    /// The closure may run jobs. They find this worker's operations held up until it returns.
+    #[inline]
+    pub(crate) fn while_active<F: FnOnce() -> R, R>(&self, read: F) -> Result<R, F> {
+        let Ok(thread) = self.thread.try_borrow() else {
+            return Err(read);
+        };
         let _pinned = thread.pin();
-        Some(read())
+        Ok(read())
     }
 }
 

@@ -73,7 +73,8 @@ fn each_value_is_dropped_once_and_none_while_it_is_read() {
     thread::scope(|threads| {
         threads.spawn(read);
         threads.spawn(|| (0..ROUNDS).for_each(|it| cell.replace(Value::new(it, &alive))));
-        pool.join(read, || {
+        let read_in_job = || (0..ROUNDS).for_each(|_| _ = cell.with(Value::check));
+        pool.join(read_in_job, || {
             for _ in 0..ROUNDS {
                 cell.update(|value| Value::new(value.check() / 2, &alive));
             }
@@ -191,6 +192,107 @@ fn a_panic_in_the_drop_of_a_value_goes_to_the_handler() {
     assert!(!cell.read().0);
 }
 
+/// A closure of `with` that waits in a job, and whose worker runs others meanwhile.
+#[test]
+fn a_closure_keeps_its_value_while_it_waits() {
+    let alive = Arc::new(AtomicUsize::new(0));
+    let pool = pool(2);
+    let cell = RcuCell::new(pool.progress(), Value::new(1, &alive));
+    let replace = || (0..50).for_each(|_| cell.update(|it| Value::new(it.check() + 1, &alive)));
+    let sum = pool.install(|| {
+        cell.with(|first| {
+            let (nested, ()) = pool_std::join(
+                || {
+                    cell.with(|second| {
+                        pool_std::join(replace, replace);
+                        second.check()
+                    })
+                },
+                replace,
+            );
+            assert!(nested >= 1);
+            first.check() + cell.with(Value::check)
+        })
+    });
+    assert_eq!(sum, 1 + 151);
+    drop(cell);
+    wait_for_none(&alive);
+}
+
+/// The others sleep, and the worker whose closure was in the way goes on with its job.
+#[test]
+fn the_end_of_a_closure_wakes_a_worker_for_what_it_held_up() {
+    let pool = pool(2);
+    let progress = pool.progress();
+    let cell = RcuCell::new(progress.clone(), 1);
+    pool.install(|| {
+        let (sender, is_run) = mpsc::channel();
+        cell.with(|_| {
+            let outside = || progress.defer(move || sender.send(()).unwrap());
+            thread::scope(|threads| _ = threads.spawn(outside));
+            let early = is_run.recv_timeout(Duration::from_millis(20));
+            assert!(early.is_err(), "the closure delays it");
+        });
+        is_run.recv_timeout(LIMIT).unwrap();
+    });
+}
+
+#[test]
+fn a_panic_ends_the_closure_that_reads() {
+    let alive = Arc::new(AtomicUsize::new(0));
+    let pool = pool(1);
+    let cell = RcuCell::new(pool.progress(), Value::new(1, &alive));
+    let panics = || {
+        let read = AssertUnwindSafe(|| cell.with(|value| assert_ne!(value.check(), 1, "as told")));
+        catch_unwind(read).is_err()
+    };
+    assert!(panics());
+    assert!(pool.install(panics));
+    cell.replace(Value::new(2, &alive));
+    drop(cell);
+    wait_for_none(&alive);
+}
+
+/// In a closure of `block_in_place` the thread is not the worker, which another thread may be.
+#[test]
+fn a_blocked_thread_reads_beside_its_worker() {
+    let alive = Arc::new(AtomicUsize::new(0));
+    let pool = ThreadPoolBuilder::new()
+        .num_threads(1)
+        .max_blocking_threads(1)
+        .build()
+        .unwrap();
+    let cell = RcuCell::new(pool.progress(), Value::new(1, &alive));
+    let seen = pool.install(|| {
+        cell.with(|before| {
+            let within = pool_std::block_in_place(|| {
+                pool.install(|| cell.update(|it| Value::new(it.check() + 1, &alive)));
+                cell.with(Value::check)
+            });
+            (before.check(), within, cell.with(Value::check))
+        })
+    });
+    assert_eq!(seen, (1, 2, 2));
+    drop(cell);
+    wait_for_none(&alive);
+}
+
+/// A worker of one pool may read the cells of another one.
+#[test]
+fn a_closure_reads_on_a_worker_of_another_pool() {
+    let alive = Arc::new(AtomicUsize::new(0));
+    let pools = [pool(1), pool(1)];
+    let cell = RcuCell::new(pools[0].progress(), Value::new(1, &alive));
+    pools[1].install(|| {
+        cell.with(|value| {
+            pools[0].install(|| cell.replace(Value::new(2, &alive)));
+            assert_eq!((value.check(), cell.with(Value::check)), (1, 2));
+        });
+    });
+    drop(cell);
+    wait_for_none(&alive);
+}
+
 /// An operation of one thread.
 #[derive(Debug, Clone)]
 enum Operation {
@@ -198,18 +300,69 @@ enum Operation {
     DropReference(usize),
     Replace(usize),
     Update(usize),
-    InPool(usize),
+    InPool(Vec<Operation>),
+    With(Vec<Operation>),
 }
 
 fn operation() -> impl Strategy<Value = Operation> {
     let number = || 0_usize..1_000;
-    prop_oneof![
+    let flat = prop_oneof![
         Just(Operation::Read),
         (0_usize..4).prop_map(Operation::DropReference),
         number().prop_map(Operation::Replace),
         number().prop_map(Operation::Update),
-        number().prop_map(Operation::InPool),
-    ]
+    ];
+    flat.prop_recursive(3, 24, 4, |inner| {
+        let nested = proptest::collection::vec(inner, 0..5);
+        prop_oneof![
+            nested.clone().prop_map(Operation::InPool),
+            nested.prop_map(Operation::With),
+        ]
+    })
+}
+
+/// What the threads that perform operations by turns have.
+struct Model<'c> {
+    pool: &'c ThreadPool,
+    cell: &'c RcuCell<Value>,
+    alive: &'c Arc<AtomicUsize>,
+    current: usize,
+    references: Vec<(RcuRef<'c, Value>, usize)>,
+}
+
+impl Model<'_> {
+    fn perform(&mut self, operations: &[Operation]) {
+        let cell = self.cell;
+        for operation in operations {
+            match operation {
+                Operation::Read => self.references.push((cell.read(), self.current)),
+                Operation::DropReference(place) if *place < self.references.len() => {
+                    self.references.swap_remove(*place);
+                }
+                Operation::DropReference(_) => {}
+                Operation::Replace(number) => {
+                    cell.replace(Value::new(*number, self.alive));
+                    self.current = *number;
+                }
+                Operation::Update(number) => {
+                    cell.update(|value| Value::new(value.check() + number, self.alive));
+                    self.current += number;
+                }
+                Operation::InPool(nested) => self.pool.install(|| self.perform(nested)),
+                Operation::With(nested) => {
+                    let before = self.current;
+                    cell.with(|value| {
+                        self.perform(nested);
+                        assert_eq!(value.check(), before);
+                    });
+                }
+            }
+            assert_eq!(cell.read().check(), self.current);
+            for (reference, number) in &self.references {
+                assert_eq!(reference.check(), *number);
+            }
+        }
+    }
 }
 
 proptest! {
@@ -220,40 +373,21 @@ proptest! {
     })]
 
     #[test]
-    fn references_show_what_they_did_whatever_comes_after(
+    fn reads_show_what_they_did_whatever_comes_after(
         operations in proptest::collection::vec(operation(), 1..if cfg!(miri) { 8 } else { 60 }),
     ) {
         let alive = Arc::new(AtomicUsize::new(0));
         let pool = pool(1);
         let cell = RcuCell::new(pool.progress(), Value::new(0, &alive));
-        let mut current = 0;
-        let mut references: Vec<(RcuRef<'_, Value>, usize)> = Vec::new();
-        for operation in operations {
-            match operation {
-                Operation::Read => references.push((cell.read(), current)),
-                Operation::DropReference(place) if place < references.len() => {
-                    references.swap_remove(place);
-                }
-                Operation::DropReference(_) => {}
-                Operation::Replace(number) => {
-                    cell.replace(Value::new(number, &alive));
-                    current = number;
-                }
-                Operation::Update(number) => {
-                    cell.update(|value| Value::new(value.check() + number, &alive));
-                    current += number;
-                }
-                Operation::InPool(number) => {
-                    pool.install(|| cell.replace(Value::new(number, &alive)));
-                    current = number;
-                }
-            }
-            prop_assert_eq!(cell.read().check(), current);
-            for (reference, number) in &references {
-                prop_assert_eq!(reference.check(), *number);
-            }
-        }
-        drop(references);
+        let mut model = Model {
+            pool: &pool,
+            cell: &cell,
+            alive: &alive,
+            current: 0,
+            references: Vec::new(),
+        };
+        model.perform(&operations);
+        drop(model);
         drop(cell);
         wait_for_none(&alive);
     }

@@ -21,6 +21,7 @@ macro_rules! suite {
             a_job_within_an_operation_may_schedule
             an_operation_waits_for_a_job_that_waits_for_an_operation
             a_worker_runs_its_operations_before_it_sleeps
+            a_closure_that_reads_delays_operations
         }
     };
 }
@@ -30,7 +31,10 @@ suite!(growing, super::Growing);
 suite!(busy, super::TestAwake);
 suite!(busy_growing, super::Growing<super::TestBusy>);
 // Needs workers that sleep.
-on_platform! { sleeping, super::Growing: the_last_guard_wakes_a_worker_for_what_it_held_up }
+on_platform! { sleeping, super::Growing:
+    the_last_guard_wakes_a_worker_for_what_it_held_up
+    the_end_of_a_closure_that_reads_wakes_a_worker_for_what_it_held_up
+}
 
 /// Returns the worker that this thread is.
 fn current<P: TestPlatform>() -> &'static WorkerThread<P> {
@@ -185,6 +189,48 @@ fn the_last_guard_wakes_a_worker_for_what_it_held_up<P: TestPlatform>() {
         assert!(!flag.load(SeqCst), "the guard delays it");
         drop(guard);
         wait_until_set(&flag);
+    });
+}
+
+/// The job goes on after the closure, while the other worker sleeps.
+fn the_end_of_a_closure_that_reads_wakes_a_worker_for_what_it_held_up<P: TestPlatform>() {
+    with_pool_on::<P, _>(2, |registry| {
+        registry.in_worker(|worker, _| {
+            let registry = worker.registry();
+            let flag = Flag::default();
+            let set = flag.clone();
+            registry.while_reading(|| {
+                let operation = Box::new(Operation::new(move || set.store(true, SeqCst)));
+                registry.progress().schedule(operation);
+                registry.announce_operations();
+                while registry.num_sleeping() < 1 {
+                    std::thread::yield_now();
+                }
+                assert!(!flag.load(SeqCst), "the closure delays it");
+            });
+            wait_until_set(&flag);
+        });
+    });
+}
+
+/// Steals, joins and searches within the closure make no progress for its worker, and the end of
+/// one that was begun within it, or its panic, is not the end of all.
+fn a_closure_that_reads_delays_operations<P: TestPlatform>() {
+    with_pool_on::<P, _>(2, |registry| {
+        registry.in_worker(|worker, _| {
+            let flag = Flag::default();
+            let set = flag.clone();
+            let registry = worker.registry();
+            registry.while_reading(|| {
+                schedule::<P>(move || set.store(true, SeqCst));
+                registry.while_reading(|| wait_in_a_join::<P>(|| ()));
+                let panics = || registry.while_reading(|| panic!("as told"));
+                assert!(P::catch_unwind(panics).map(|(): ()| ()).is_err());
+                while worker.yield_now() {}
+                assert!(!flag.load(SeqCst), "the outer closure delays it");
+            });
+            work_until::<P>(&flag);
+        });
     });
 }
 
