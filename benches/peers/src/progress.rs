@@ -85,6 +85,7 @@ pub(crate) fn cases(threads: &[usize]) -> Vec<Case> {
         read("update", "crossbeam-epoch", reading::<reading::Pinning>);
         // A value that is replaced as a whole.
         read("cell", "ours", reading::<cell::Ours>);
+        read("cell", "ours-in-jobs", reading::<cell::OursInJobs>);
         read("cell", "arc-swap", reading::<cell::Swapped>);
         read("cell", "crossbeam-epoch", reading::<cell::Epoch>);
         read("cell", "rw-lock", reading::<cell::Locked>);

@@ -7,7 +7,7 @@ use std::{
 
 use arc_swap::ArcSwap;
 use crossbeam_epoch::{self as epoch, Atomic};
-use pool_std::progress::RcuCell;
+use pool_std::{ThreadPool, ThreadPoolBuilder, progress::RcuCell};
 
 use super::reading::{Protection, Shared};
 
@@ -16,7 +16,7 @@ pub(super) struct Ours(RcuCell<Shared>);
 
 impl Protection for Ours {
     fn new(_threads: usize) -> Self {
-        let builder = pool_std::ThreadPoolBuilder::new().num_threads(1);
+        let builder = ThreadPoolBuilder::new().num_threads(1);
         let pool = builder.build().expect("a small pool");
         Self(RcuCell::new(pool.progress(), Shared::new(7)))
     }
@@ -25,6 +25,26 @@ impl Protection for Ours {
         for _ in 0..times {
             self.0.read().read();
         }
+    }
+}
+
+/// A cell of a pool, which its workers read.
+pub(super) struct OursInJobs {
+    pool: ThreadPool,
+    cell: RcuCell<Shared>,
+}
+
+impl Protection for OursInJobs {
+    fn new(threads: usize) -> Self {
+        let builder = ThreadPoolBuilder::new().num_threads(threads);
+        let pool = builder.build().expect("a small pool");
+        let cell = RcuCell::new(pool.progress(), Shared::new(7));
+        Self { pool, cell }
+    }
+
+    fn read(&self, times: u32, _value: &Shared) {
+        self.pool
+            .install(|| (0..times).for_each(|_| self.cell.with(Shared::read)));
     }
 }
 
