@@ -27,9 +27,10 @@ use crate::{
 /// other operations need. So it must not block or wait for an operation: it queues the task for an
 /// executor and returns.
 ///
-/// In a child of `fork`, an operation of the parent that had not finished by then never does: the
-/// threads that would finish it are in the parent. So a child that waits for it, in any of these
-/// ways, waits forever; it drops the handle instead. Operations that the child starts finish there.
+/// In a child of `fork`, an operation of the parent that had not finished by then is cancelled, with
+/// the error `ECANCELED`: the threads that would finish it are in the parent. There it goes on. The
+/// child gets its copy of the buffer back, or none if a thread of the parent was finishing the
+/// operation at the fork.
 ///
 /// # Examples
 /// As a future, with an executor of the user:
@@ -77,8 +78,6 @@ impl<T: Output> Completion<T> {
     /// started while the other waited. Jobs that communicate with each other belong on threads, or
     /// in futures.
     ///
-    /// In a child of `fork`, this may [never return](Self) for an operation of the parent.
-    ///
     /// # Panics
     /// If the result was returned by the [`Future`] already.
     pub fn wait(self) -> T {
@@ -93,8 +92,6 @@ impl<T: Output> Completion<T> {
     /// with a read ahead. If [`wait`](Self::wait) began another such job in each wait, there
     /// would be more files, or parts of one, that are read at a time than workers. The system's
     /// own read-ahead would have to serve them all, with smaller requests.
-    ///
-    /// In a child of `fork`, this may [never return](Self) for an operation of the parent.
     ///
     /// # Panics
     /// If the result was returned by the [`Future`] already.

@@ -1,25 +1,23 @@
 //! The state of an operation, which outlives its handle until the system has finished.
 
 use std::{
-    cell::Cell,
     mem,
     sync::{
-        Arc, Mutex,
+        Arc, Mutex, MutexGuard, TryLockError,
         atomic::{AtomicUsize, Ordering},
     },
     task::Waker,
 };
 
-use pool_std::driver::{self, Pool, Signal};
+use pool_std::driver::{Pool, Process};
+
+mod waiting;
 
 #[cfg(test)]
 mod tests;
 
-use crate::{backend::WeakBackend, call::Call, request::Request, stack, system::lock};
-
-/// How many waits of a worker may be nested if the size of its stack is unknown: in each it may run
-/// a job that waits in turn, on the same stack.
-const NESTED_WAITS: usize = 16;
+use crate::{backend::WeakBackend, call::Call, request::Request, system::lock};
+use waiting::Waiter;
 
 /// How often an operation is tried again if the kernel cancels it although the caller does not ask
 /// for that.
@@ -33,11 +31,6 @@ const TRIES: u32 = 16;
 /// After so many waits for a descriptor that was ready each time, and gave nothing, it is noisy.
 const MANY_WAITS: u32 = 16;
 
-thread_local! {
-    /// The waits of this thread in which it runs other jobs.
-    static WAITS: Cell<usize> = const { Cell::new(0) };
-}
-
 /// The state of an operation.
 ///
 /// In an [`Arc`], one reference of which the backend has from the start until the operation has
@@ -48,6 +41,8 @@ pub(crate) struct Operation {
     backend: Option<WeakBackend>,
     /// The number of the ring that has the operation, plus 1.
     ring: AtomicUsize,
+    /// Where it was started. In a child, no thread concludes it.
+    process: Process,
     state: Mutex<State>,
 }
 
@@ -69,15 +64,6 @@ struct State {
     waiter: Waiter,
 }
 
-/// What waits for an operation.
-enum Waiter {
-    None,
-    /// A thread, whose wait the signal ends.
-    Thread(Signal),
-    /// A future.
-    Task(Waker),
-}
-
 // SAFETY: the addresses in a request belong to the request.
 unsafe impl Send for State {}
 
@@ -97,6 +83,7 @@ impl Operation {
         Arc::new(Self {
             backend,
             ring: AtomicUsize::new(0),
+            process: Process::current(),
             state: Mutex::new(State {
                 request,
                 progress: 0,
@@ -267,7 +254,9 @@ impl Operation {
     }
 
     pub(super) fn cancel(self: &Arc<Self>) {
-        let mut state = lock(&self.state);
+        let Some(mut state) = self.lock_for_handle() else {
+            return;
+        };
         if state.result.is_some() || mem::replace(&mut state.is_cancelled, true) {
             return;
         }
@@ -278,76 +267,43 @@ impl Operation {
     }
 
     pub(super) fn is_finished(&self) -> bool {
-        lock(&self.state).result.is_some()
+        let state = self.lock_for_handle();
+        state.is_none_or(|state| state.result.is_some())
     }
 
     /// Takes the request and its result, if the operation has finished. Once.
     pub(super) fn take(&self) -> Option<(Request, Result<usize, i32>)> {
-        let mut state = lock(&self.state);
-        let result = state.result?;
-        if mem::replace(&mut state.is_taken, true) {
-            return None;
-        }
         let nothing = Request::Invalid {
             error: libc::EINVAL,
             buffer: Vec::new(),
         };
+        let Some(mut state) = self.lock_for_handle() else {
+            return Some((nothing, Err(libc::ECANCELED)));
+        };
+        let result = state.result?;
+        if mem::replace(&mut state.is_taken, true) {
+            return None;
+        }
         Some((mem::replace(&mut state.request, nothing), result))
     }
 
-    /// Waits until the operation has finished: a worker runs other jobs meanwhile, or sleeps.
+    /// Locks the state, for the owner of the handle.
     ///
-    /// Only for the owner of the handle, which sets no task meanwhile.
-    pub(super) fn wait(&self) {
-        let depth = WAITS.get();
-        if !may_nest(depth) {
-            return self.wait_blocking();
+    /// In a child of the process that has started the operation, the operation is cancelled here if
+    /// it has not finished: the threads that would finish it are in the parent, and the system uses
+    /// the memory of the parent. If one of those threads was changing the state at the fork, the
+    /// state is locked for good, and this returns `None`.
+    fn lock_for_handle(&self) -> Option<MutexGuard<'_, State>> {
+        if self.process == Process::current() {
+            return Some(lock(&self.state));
         }
-        // First, because the drop of an earlier waker is code of the user and may unwind.
-        if !self.clear_task() {
-            return;
-        }
-        WAITS.set(depth + 1);
-        // Liveness: the backend concludes every operation, and that sets the signal. If the
-        // operation has finished already, the signal is dropped at once. There is no earlier waiter
-        // whose drop could unwind.
-        driver::wait(|signal| _ = self.set_waiter(Waiter::Thread(signal)));
-        WAITS.set(depth);
-    }
-
-    /// Waits until the operation has finished, and blocks the thread.
-    ///
-    /// Only for the owner of the handle, which sets no task meanwhile.
-    pub(super) fn wait_blocking(&self) {
-        // As in `wait`.
-        if self.clear_task() {
-            // Liveness: as in `wait`. The completer or a helper thread concludes the operation, and
-            // no worker has to.
-            driver::wait_blocking(|signal| _ = self.set_waiter(Waiter::Thread(signal)));
-        }
-    }
-
-    /// Notes which task is to be woken. Returns false if the operation has finished.
-    pub(super) fn set_task(&self, waker: &Waker) -> bool {
-        self.set_waiter(Waiter::Task(waker.clone()))
-    }
-
-    /// Forgets a task, whose handle is gone or waits now. Returns false if the operation has
-    /// finished.
-    pub(super) fn clear_task(&self) -> bool {
-        self.set_waiter(Waiter::None)
-    }
-
-    fn set_waiter(&self, mut waiter: Waiter) -> bool {
-        let mut state = lock(&self.state);
-        if state.result.is_some() {
-            return false;
-        }
-        mem::swap(&mut state.waiter, &mut waiter);
-        drop(state);
-        // The drop of an earlier waker is code of the user: not under the lock.
-        drop(waiter);
-        true
+        let mut state = match self.state.try_lock() {
+            Ok(state) => state,
+            Err(TryLockError::Poisoned(error)) => error.into_inner(),
+            Err(TryLockError::WouldBlock) => return None,
+        };
+        state.result = state.result.or(Some(Err(libc::ECANCELED)));
+        Some(state)
     }
 }
 
@@ -362,12 +318,6 @@ pub(super) fn follow(pool: Pool<'_>, next: Next) -> bool {
             false
         }
     }
-}
-
-/// Whether a worker may run other jobs in a wait. A worker that may not blocks, while others may
-/// run its jobs.
-fn may_nest(depth: usize) -> bool {
-    depth == 0 || stack::is_half_free().unwrap_or(depth < NESTED_WAITS)
 }
 
 impl State {

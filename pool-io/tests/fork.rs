@@ -6,9 +6,16 @@
 #[allow(dead_code, reason = "another crate's tests use the rest")]
 mod support;
 
-use std::time::Duration;
+use std::{
+    future::Future,
+    io::Write,
+    pin::Pin,
+    task::{Context, Poll, Waker},
+    thread,
+    time::Duration,
+};
 
-use pool_io::{File, IoBackend, OpenOptions, ThreadPoolBuilderExt as _};
+use pool_io::{Completion, File, IoBackend, OpenOptions, ThreadPoolBuilderExt as _, Transfer};
 use pool_std::ThreadPoolBuilder;
 use support::{alone, in_child};
 
@@ -38,6 +45,72 @@ fn a_child_cancels_an_operation_of_the_parent() {
                 assert!(read.wait().is_err());
             });
         }
+    });
+}
+
+/// The threads that would finish it are in the parent. The child gets its buffer back, in each way
+/// in which it may wait.
+#[test]
+fn an_operation_of_the_parent_is_cancelled_in_the_child() {
+    fn is_cancelled(result: Transfer) -> bool {
+        let error = result.unwrap_err();
+        error.error.raw_os_error() == Some(libc::ECANCELED) && error.buffer.len() == 16
+    }
+
+    fn poll(mut read: Completion<Transfer>) -> bool {
+        let mut context = Context::from_waker(Waker::noop());
+        match Pin::new(&mut read).poll(&mut context) {
+            Poll::Ready(result) => is_cancelled(result),
+            Poll::Pending => false,
+        }
+    }
+
+    let ways: [fn(Completion<Transfer>) -> bool; 5] = [
+        |read| is_cancelled(read.wait()),
+        |read| is_cancelled(read.wait_blocking()),
+        |read| read.is_finished() && poll(read),
+        |read| {
+            read.cancel();
+            is_cancelled(read.wait())
+        },
+        |read| {
+            drop(read);
+            reads()
+        },
+    ];
+    alone(|| {
+        for backend in [IoBackend::Ring, IoBackend::HelperThreads] {
+            let builder = ThreadPoolBuilder::new().num_threads(1).io(backend);
+            let Ok(pool) = builder.build() else { continue };
+            pool.install(|| {
+                for way in ways {
+                    let (reader, mut writer) = std::io::pipe().unwrap();
+                    let mut read = Some(pool_io::read(&File::new(reader).unwrap(), vec![0; 16]));
+                    // A task of the parent waits, too.
+                    let mut context = Context::from_waker(Waker::noop());
+                    let polled = Pin::new(read.as_mut().unwrap()).poll(&mut context);
+                    assert!(polled.is_pending());
+                    in_child(|| way(read.take().unwrap()));
+                    writer.write_all(b"later").unwrap();
+                    assert_eq!(read.unwrap().wait().unwrap().data(), b"later");
+                }
+            });
+        }
+    });
+}
+
+/// What had finished before the fork is a result in the child, too.
+#[test]
+fn a_result_of_the_parent_is_one_in_the_child() {
+    alone(|| {
+        assert!(reads());
+        let file = pool_io::open("Cargo.toml", &OpenOptions::new().read(true));
+        while !file.is_finished() {
+            thread::yield_now();
+        }
+        let mut file = Some(file);
+        in_child(|| file.take().unwrap().wait().is_ok());
+        assert!(file.unwrap().wait().is_ok());
     });
 }
 

@@ -52,6 +52,7 @@ pub use signal::{Signal, wait, wait_blocking};
 pub(crate) use signal::{wait_for_job, wait_for_own_job};
 pub(crate) use slot::Drivers;
 
+pub use crate::fork::Process;
 use crate::thread_pool::current::PoolGuard;
 
 /// What another crate adds to a pool.

@@ -34,13 +34,40 @@ pub(crate) use per_process::{Here, PerProcess};
 /// pool.
 static FORKS: AtomicU32 = AtomicU32::new(0);
 
-/// The process that has built something. Differs in a child.
+/// The process in which something was made. A value that was made before a `fork` differs from the
+/// [current](Self::current) one in the child, on systems where [pools](crate::ThreadPool) notice
+/// forks.
+///
+/// A [driver](crate::driver) keeps one with what only a thread of the parent completes, so that a
+/// child does not wait for it. It costs a load.
+///
+/// # Examples
+/// ```
+/// use pool_std::driver::Process;
+///
+/// struct Request {
+///     started_in: Process,
+/// }
+///
+/// impl Request {
+///     /// Whether this process has the thread that answers the request.
+///     fn can_be_answered(&self) -> bool {
+///         self.started_in == Process::current()
+///     }
+/// }
+///
+/// let request = Request { started_in: Process::current() };
+/// assert!(request.can_be_answered());
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Process(u32);
+pub struct Process(u32);
 
 impl Process {
+    /// Returns the process of the caller. Exact once a pool was built in it, or in a process that
+    /// it descends from.
     #[inline]
-    pub(crate) fn current() -> Self {
+    #[must_use]
+    pub fn current() -> Self {
         // Ordering: Relaxed. It changes in a child before that has a second thread.
         Self(FORKS.load(Ordering::Relaxed))
     }

@@ -2,6 +2,9 @@
 
 use std::io::pipe;
 
+#[cfg(all(target_os = "linux", target_pointer_width = "64", not(miri)))]
+mod children;
+
 use super::*;
 use crate::file::File;
 
