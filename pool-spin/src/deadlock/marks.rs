@@ -50,6 +50,9 @@ impl<S: DetectsDeadlocks> Worker<'_, S> {
     /// [`mark_blocked`](Self::mark_blocked). If the section has not been ended with the ticket when
     /// the closure returns or panics, this call ends it.
     ///
+    /// The closure must not wait for jobs of the pool. A core that sleeps in such a wait counts as
+    /// asleep and then as active, so that the rest of the section is not reported.
+    ///
     /// # Errors
     /// [`NotActive`] if this worker is already blocked. In that case, the closure is not called.
     ///
