@@ -11,10 +11,11 @@
 //! replaced as a whole, an [`RcuCell`] is enough. The example `concurrent_map` of this crate is a
 //! map that jobs read without locks.
 
-use std::{cell::Cell, fmt, mem, sync::Arc};
+use std::{cell::Cell, fmt, sync::Arc};
 
-use pool_core::{CoreLatch, progress::Operation};
+use pool_core::progress::Operation;
 
+mod moments;
 mod rcu;
 
 pub use pool_core::progress::{Guard, Moment, Reclaimable};
@@ -22,15 +23,13 @@ pub use rcu::{RcuCell, RcuRef};
 
 use crate::{
     fork,
-    panics::AbortOnUnwind,
-    parker::{OsParker, ParkerKind},
-    platform::{Registry, Std, WorkerThread, pool_of},
-    thread_pool::handlers::Handlers,
+    platform::{Registry, Std},
+    thread_pool::{call::start_lazy_threads, current::current_registry, handlers::Handlers},
     worker::current_worker_of,
 };
 
 /// The thread progress of a pool, for jobs and for threads outside the pool. Created by
-/// [`ThreadPool::progress`](crate::ThreadPool::progress).
+/// [`ThreadPool::progress`](crate::ThreadPool::progress) and [`current`](Self::current).
 ///
 /// The handle can be cloned and stored, for instance in a structure whose nodes it frees. It does
 /// not keep the pool alive; after the pool has ended, threads outside the pool complete the
@@ -69,10 +68,34 @@ pub struct Progress {
 }
 
 impl Progress {
-    pub(crate) fn of(registry: &Arc<Registry>) -> Self {
-        Self {
-            registry: registry.clone(),
+    /// Returns the thread progress of the pool that this thread is a worker of, or of the global
+    /// pool.
+    ///
+    /// # Panics
+    /// If there is no global pool and none can be built, or its threads cannot be started.
+    ///
+    /// # Examples
+    /// ```
+    /// use std::sync::LazyLock;
+    /// use pool_std::progress::{Progress, RcuCell};
+    ///
+    /// static LIMIT: LazyLock<RcuCell<u32>> =
+    ///     LazyLock::new(|| RcuCell::new(Progress::current(), 10));
+    ///
+    /// let (a, b) = pool_std::join(|| LIMIT.with(|limit| 2 * limit), || LIMIT.with(|limit| *limit));
+    /// assert_eq!((a, b), (20, 10));
+    /// ```
+    #[must_use]
+    pub fn current() -> Self {
+        Self::of(current_registry())
+    }
+
+    pub(crate) fn of(registry: Arc<Registry>) -> Self {
+        // Operations are run by the workers.
+        if registry.data().lazy.are_pending() && fork::is_here(&registry) {
+            start_lazy_threads(&registry);
         }
+        Self { registry }
     }
 
     /// Keeps reachable values from being dropped until the guard is dropped, which should be soon.
@@ -178,128 +201,6 @@ impl Progress {
             }
         }
     }
-
-    /// Returns the moment when every guard that exists now is gone.
-    ///
-    /// When it is reached, each thread that creates or holds a guard has also executed a full fence
-    /// since this call. So values that were written before this call and are published after that
-    /// moment are seen whole, even by readers that execute no fence.
-    ///
-    /// # Examples
-    /// ```
-    /// let pool = pool_std::ThreadPoolBuilder::new().num_threads(1).build()?;
-    /// let progress = pool.progress();
-    /// let guard = progress.read();
-    /// let value = progress.later();
-    /// assert!(!progress.has_reached(value));
-    /// drop(guard);
-    /// progress.wait_for(value);
-    /// assert!(progress.has_reached(value));
-    /// # Ok::<(), pool_std::BuildError>(())
-    /// ```
-    pub fn later(&self) -> Moment<'_> {
-        self.registry.progress().later()
-    }
-
-    /// Whether a moment has been reached. Polling makes progress if nothing prevents it.
-    ///
-    /// # Panics
-    /// If the value is another pool's.
-    ///
-    /// # Examples
-    /// ```
-    /// let pool = pool_std::ThreadPoolBuilder::new().num_threads(1).build()?;
-    /// let progress = pool.progress();
-    /// let later = progress.later();
-    /// // ... other work ...
-    /// while !progress.has_reached(later) {
-    ///     std::thread::yield_now();
-    /// }
-    /// # Ok::<(), pool_std::BuildError>(())
-    /// ```
-    pub fn has_reached(&self, moment: Moment<'_>) -> bool {
-        let is_reached = self.registry.progress().has_reached(moment);
-        self.registry.announce_operations();
-        is_reached
-    }
-
-    /// Waits for a moment. A worker of any pool runs jobs of its pool meanwhile; any other thread
-    /// parks. Do not call this while holding a guard of this pool: the thread would wait for
-    /// itself.
-    ///
-    /// # Panics
-    /// If the moment belongs to another pool, or the pool to a parent of this process.
-    ///
-    /// # Examples
-    /// ```
-    /// let pool = pool_std::ThreadPoolBuilder::new().num_threads(1).build()?;
-    /// let progress = pool.progress();
-    /// let later = progress.later();
-    /// progress.wait_for(later);
-    /// assert!(progress.has_reached(later));
-    /// # Ok::<(), pool_std::BuildError>(())
-    /// ```
-    pub fn wait_for(&self, moment: Moment<'_>) {
-        if self.has_reached(moment) {
-            return;
-        }
-        fork::check(&self.registry);
-        // SAFETY: 1. it is used in this call, and the thread stays a worker meanwhile.
-        match unsafe { WorkerThread::current() } {
-            Some(worker) => self.wait_as_worker(worker, moment),
-            None => {
-                let parker = OsParker::new(ParkerKind::default());
-                self.registry.progress().wait_for(moment, &parker);
-                self.registry.announce_operations();
-            }
-        }
-    }
-
-    fn wait_as_worker(&self, worker: &WorkerThread, moment: Moment<'_>) {
-        let latch = CoreLatch::new();
-        let waiting = Latch(&raw const latch);
-        let registry = pool_of(worker);
-        let index = worker.index();
-        // The latch must not go before it is set.
-        let no_way_out = AbortOnUnwind("pool-std: a parker panicked; aborting");
-        self.wakeup(moment, move || {
-            let latch = waiting;
-            // SAFETY: 1. the worker leaves the frame when the latch is set; 2. it alone waits; 3.
-            // the registry is held; 4. the moment is reached.
-            unsafe { registry.set_latch(latch.0, index) };
-        });
-        worker.wait_for_outside(&latch);
-        mem::forget(no_way_out);
-    }
-
-    /// Calls a closure that wakes a thread or a task when a moment is reached. Does not wait. The
-    /// closure is called by another thread in the middle of its work, or by this thread at once, so
-    /// it must only wake. Its panic is handled like that of a [deferred](Self::defer) closure.
-    ///
-    /// # Panics
-    /// If the value is another pool's.
-    ///
-    /// # Examples
-    /// ```
-    /// use std::thread;
-    ///
-    /// let pool = pool_std::ThreadPoolBuilder::new().num_threads(1).build()?;
-    /// let progress = pool.progress();
-    /// let value = progress.later();
-    /// let this_thread = thread::current();
-    /// progress.wakeup(value, move || this_thread.unpark());
-    /// // ... other work ...
-    /// while !progress.has_reached(value) {
-    ///     thread::park();
-    /// }
-    /// # Ok::<(), pool_std::BuildError>(())
-    /// ```
-    pub fn wakeup(&self, moment: Moment<'_>, wake: impl FnOnce() + Send + 'static) {
-        let data = Handler(Arc::as_ptr(&self.registry.data().handlers));
-        let operation = Box::new(Operation::new(move || data.run(wake)));
-        self.registry.progress().wakeup(moment, operation);
-        self.registry.announce_operations();
-    }
 }
 
 /// Runs what is due of what was deferred, on a thread that is a worker of a pool that has ended. If
@@ -382,9 +283,3 @@ impl Handler {
         unsafe { &*self.0 }.run_and_handle_panic("a deferred closure", closure);
     }
 }
-
-/// A pointer to a latch that a worker waits for.
-struct Latch(*const CoreLatch);
-
-// SAFETY: the latch is `Sync`, and its worker waits until it is set.
-unsafe impl Send for Latch {}

@@ -41,7 +41,6 @@ use crate::{
     platform::Registry,
     progress::Progress,
     thread_pool::{
-        call::start_lazy_threads,
         error::{ActiveWorkersError, BuildError},
         handle::PoolHandle,
         id::PoolId,
@@ -82,7 +81,8 @@ impl ThreadPool {
     }
 
     /// Returns the pool's thread progress, for reading data without locks, in jobs and outside the
-    /// pool, while other threads replace and free it. See the module [`progress`](crate::progress).
+    /// pool, while other threads replace and free it. See the module [`progress`](crate::progress);
+    /// for the global pool there is [`Progress::current`].
     ///
     /// # Examples
     /// ```
@@ -95,11 +95,7 @@ impl ThreadPool {
     /// ```
     #[must_use]
     pub fn progress(&self) -> Progress {
-        // Operations are run by the workers.
-        if self.registry.data().lazy.are_pending() && fork::is_here(&self.registry) {
-            start_lazy_threads(&self.registry);
-        }
-        Progress::of(&self.registry)
+        Progress::of(self.registry.clone())
     }
 
     /// Starts the threads of a pool with [lazy threads](crate::ThreadPoolBuilder::lazy_threads), if

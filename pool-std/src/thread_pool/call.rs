@@ -230,7 +230,7 @@ impl Drop for Visit<'_> {
 /// # Panics
 /// If the system refuses one.
 #[cold]
-pub(super) fn start_lazy_threads(registry: &Arc<Registry>) {
+pub(crate) fn start_lazy_threads(registry: &Arc<Registry>) {
     if let Err(error) = LazyThreads::start(registry) {
         panic!("the thread pool cannot be used: {error}");
     }

@@ -269,10 +269,20 @@ pub(crate) fn with_current_registry<R>(look: impl FnOnce(&Registry) -> R) -> R {
     }
 }
 
+/// Returns the current pool: the one that this thread is a worker of, or the global one, whose
+/// threads may not have been started. The pool may end meanwhile.
+pub(crate) fn current_registry() -> Arc<Registry> {
+    // SAFETY: 1. the reference is used at once.
+    match unsafe { WorkerThread::current() } {
+        Some(worker) => pool_of(worker),
+        None => with_outside_pool(Arc::clone),
+    }
+}
+
 /// Calls a closure, which runs nothing, with the current pool of a thread that is not a worker: the
 /// one whose worker the thread lends, or the global one. The former may have ended: a worker calls
 /// its last handlers then.
-pub(crate) fn with_outside_pool<R>(look: impl FnOnce(&Arc<Registry>) -> R) -> R {
+fn with_outside_pool<R>(look: impl FnOnce(&Arc<Registry>) -> R) -> R {
     match frames::lent_pool() {
         Some(registry) => look(&registry),
         None => look(global_without_threads()),

@@ -5,9 +5,9 @@ use std::{fmt, sync::Arc};
 use crate::{
     blocking::{error::MarkError, handlers::is_in_handler},
     fork,
-    platform::{Registry, WorkerThread, pool_of},
+    platform::Registry,
     thread_pool::{
-        current::with_outside_pool,
+        current::current_registry,
         end::{wait_until_stopped, waits_for_itself},
         error::ShutdownError,
         id::PoolId,
@@ -49,12 +49,8 @@ impl PoolHandle {
     /// Returns the pool that this thread is a worker of, or the global pool.
     #[must_use]
     pub fn current() -> Self {
-        // SAFETY: 1. the reference is used at once.
-        match unsafe { WorkerThread::current() } {
-            Some(worker) => Self {
-                registry: pool_of(worker),
-            },
-            None => with_outside_pool(Self::of),
+        Self {
+            registry: current_registry(),
         }
     }
 

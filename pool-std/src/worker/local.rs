@@ -3,8 +3,8 @@
 use std::{cell::Cell, error::Error, fmt, panic::RefUnwindSafe, ptr, sync::Arc};
 
 use crate::{
-    platform::{Registry, WorkerThread, pool_of},
-    thread_pool::{ThreadPool, current::with_outside_pool, id::PoolId},
+    platform::Registry,
+    thread_pool::{ThreadPool, current::current_registry, id::PoolId},
     worker::current_worker_of,
 };
 
@@ -83,12 +83,7 @@ impl<T: Send> WorkerLocal<T> {
     /// # Panics
     /// Resumes a panic of `initial`.
     pub fn new(initial: impl FnMut(usize) -> T) -> Self {
-        // SAFETY: 1. the reference is used at once.
-        let pool = match unsafe { WorkerThread::current() } {
-            Some(worker) => pool_of(worker),
-            None => with_outside_pool(Arc::clone),
-        };
-        Self::of(pool, initial)
+        Self::of(current_registry(), initial)
     }
 
     fn of(registry: Arc<Registry>, mut initial: impl FnMut(usize) -> T) -> Self {

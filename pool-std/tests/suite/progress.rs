@@ -1,6 +1,7 @@
 //! Thread progress of a pool.
 
 use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
     process,
     sync::{
         Arc,
@@ -23,6 +24,24 @@ fn pool(threads: usize) -> ThreadPool {
         .idle_policy(IdlePolicy::IMMEDIATE)
         .build()
         .unwrap()
+}
+
+/// Moments of another pool are refused, which tells pools apart.
+#[test]
+fn the_current_progress_is_that_of_the_own_or_of_the_global_pool() {
+    let pool = pool(1);
+    let (progress, own) = (pool.progress(), pool.install(Progress::current));
+    own.wait_for(progress.later());
+    let global = Progress::current();
+    assert!(catch_unwind(AssertUnwindSafe(|| global.has_reached(progress.later()))).is_err());
+    pool_std::join(
+        || Progress::current().wait_for(global.later()),
+        || global.wait_for(Progress::current().later()),
+    );
+    // The threads of the global pool have been started, and run what is deferred.
+    let (sender, receiver) = mpsc::channel();
+    Progress::current().defer(move || sender.send(()).unwrap());
+    receiver.recv().unwrap();
 }
 
 // The pool drops what is retired, in a job or outside, without a further call, even when all sleep.
