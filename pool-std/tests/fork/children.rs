@@ -1,5 +1,7 @@
 //! What a child finds, and what its parent keeps.
 
+mod cells;
+
 #[cfg(feature = "signal")]
 use std::{
     io::{self, BufRead as _, BufReader},
