@@ -46,6 +46,8 @@ pub(super) enum Call {
     Install(Program),
     Isolate(Isolation, Program),
     BlockInPlace(Program),
+    /// Reads what others free, in a closure or under a guard, and runs a program meanwhile.
+    Read(Reading, Program),
     /// What it calls may panic.
     Catch(Program),
     Panic,
@@ -64,6 +66,13 @@ pub(super) enum Spawn {
     Fifo,
     Urgent,
     Background,
+}
+
+/// How a thread reads what others free.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Reading {
+    Closure,
+    Guard,
 }
 
 /// What becomes of a handle.
@@ -113,6 +122,7 @@ pub(super) fn program() -> impl Strategy<Value = Program> {
         let some = || vec(inner.clone(), 0..5);
         let one = || inner.clone();
         let spawns = [Spawn::Lifo, Spawn::Fifo, Spawn::Urgent, Spawn::Background];
+        let readings = [Reading::Closure, Reading::Guard];
         let isolation = || select(ISOLATIONS.to_vec());
         let end = || select(ends.to_vec());
         let jobs = prop_oneof![
@@ -147,6 +157,7 @@ pub(super) fn program() -> impl Strategy<Value = Program> {
             1 => one().prop_map(Call::Install),
             2 => (isolation(), one()).prop_map(|(how, it)| Call::Isolate(how, it)),
             1 => one().prop_map(Call::BlockInPlace),
+            2 => (select(readings.to_vec()), one()).prop_map(|(how, it)| Call::Read(how, it)),
             2 => one().prop_map(Call::Catch),
         ];
         let rest = prop_oneof![
@@ -156,7 +167,7 @@ pub(super) fn program() -> impl Strategy<Value = Program> {
             1 => (0..4_usize).prop_map(Call::SetActive),
         ];
         vec(
-            prop_oneof![12 => jobs, 16 => handles, 5 => futures, 8 => places, 5 => rest],
+            prop_oneof![12 => jobs, 16 => handles, 5 => futures, 10 => places, 5 => rest],
             1..6,
         )
     })

@@ -3,7 +3,10 @@
 use std::{
     future::poll_fn,
     panic::{AssertUnwindSafe, catch_unwind},
-    sync::{Arc, Mutex},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, Ordering::SeqCst},
+    },
     task::Poll,
     thread,
     time::Duration,
@@ -14,7 +17,7 @@ use pool_std::{CancelToken, Isolation, JoinHandle, Scope, ThreadPool};
 
 use super::{
     counts::{Counts, caught, throw},
-    program::{Call, End, Leaf, Program, Spawn},
+    program::{Call, End, Leaf, Program, Reading, Spawn},
 };
 
 static NOTHING: Program = Vec::new();
@@ -213,6 +216,23 @@ fn make(pool: &Arc<ThreadPool>, call: &Call, counts: &Counts) {
             pool_std::with_isolation(*how, counts.isolated(*how).closure(pool, job));
         }
         Call::BlockInPlace(job) => pool_std::block_in_place(closure(job)),
+        Call::Read(how, job) => {
+            let progress = pool.progress();
+            let is_over = Arc::new(AtomicBool::new(false));
+            let read = || {
+                let _over = SetOnDrop(&is_over);
+                let seen = is_over.clone();
+                progress.defer(move || assert!(seen.load(SeqCst), "a reader is in the way"));
+                closure(job)();
+            };
+            match how {
+                Reading::Closure => progress.while_reading(read),
+                Reading::Guard => {
+                    let _guard = progress.read();
+                    read();
+                }
+            }
+        }
         Call::Catch(job) => {
             let _ = catch_unwind(AssertUnwindSafe(closure(job))).map_err(caught);
         }
@@ -223,6 +243,15 @@ fn make(pool: &Arc<ThreadPool>, call: &Call, counts: &Counts) {
             let count = 1 + last % pool.current_num_threads();
             pool.set_active_workers(count).unwrap();
         }
+    }
+}
+
+/// Sets a flag also if a program panics.
+struct SetOnDrop<'f>(&'f AtomicBool);
+
+impl Drop for SetOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, SeqCst);
     }
 }
 
