@@ -73,11 +73,13 @@ where
         }
     }
 
-    /// Passes the value of a key to a closure, if there is one. No locks, no writes.
+    /// Passes the value of a key to a closure, if there is one. No locks, and in a job no writes to
+    /// what other threads write.
     pub fn get<R>(&self, key: &K, read: impl FnOnce(&V) -> R) -> Option<R> {
-        let guard = self.progress.read();
-        let (_, entry) = self.bucket(key).find(key, &guard);
-        entry.map(|entry| read(&entry.value))
+        self.progress.while_reading(|guard| {
+            let (_, entry) = self.bucket(key).find(key, guard);
+            entry.map(|entry| read(&entry.value))
+        })
     }
 
     /// Sets the value of a key. Returns whether it had none.

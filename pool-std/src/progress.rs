@@ -121,11 +121,11 @@ impl Progress {
     #[must_use = "the guard is dropped at once"]
     pub fn read(&self) -> ReadGuard<'_> {
         ReadGuard {
-            _guard: self.registry.read(),
+            _guard: Some(self.registry.read()),
         }
     }
 
-    /// Calls a closure under a guard. In a job of the pool, this costs less than
+    /// Calls a closure with a guard. In a job of the pool, this costs less than
     /// [`read`](Self::read) does: two stores to a cache line of the worker.
     ///
     /// Until the closure returns, its worker runs nothing that was deferred, not even what it
@@ -140,16 +140,23 @@ impl Progress {
     /// let pool = pool_std::ThreadPoolBuilder::new().num_threads(2).build()?;
     /// let progress = pool.progress();
     /// pool.install(|| {
-    ///     progress.while_reading(|| {
+    ///     progress.while_reading(|_| {
     ///         progress.defer(|| IS_RUN.store(true, SeqCst));
     ///         assert!(!IS_RUN.load(SeqCst));
     ///     });
     /// });
     /// # Ok::<(), pool_std::BuildError>(())
     /// ```
+    ///
+    /// What is read under the guard stays in the closure:
+    /// ```compile_fail
+    /// let progress = pool_std::progress::Progress::current();
+    /// let guard = progress.while_reading(|guard| guard);
+    /// ```
     #[inline]
-    pub fn while_reading<R>(&self, read: impl FnOnce() -> R) -> R {
-        self.registry.while_reading(read)
+    pub fn while_reading<R>(&self, read: impl FnOnce(&ReadGuard<'_>) -> R) -> R {
+        let guard = ReadGuard { _guard: None };
+        self.registry.while_reading(|| read(&guard))
     }
 
     /// Runs a closure when every guard that exists now is gone. Does not wait until then.
@@ -257,10 +264,12 @@ impl fmt::Debug for Progress {
 /// # Ok::<(), pool_std::BuildError>(())
 /// ```
 pub struct ReadGuard<'p> {
-    _guard: pool_core::ReadGuard<'p, Std>,
+    /// None in a closure of [`while_reading`](Progress::while_reading).
+    _guard: Option<pool_core::ReadGuard<'p, Std>>,
 }
 
-// SAFETY: 1. so does the guard within.
+// SAFETY: 1. so does the guard within. Without one, only references to this are given out, which
+// end before the call that makes the thread read.
 unsafe impl Guard for ReadGuard<'_> {}
 
 impl fmt::Debug for ReadGuard<'_> {

@@ -115,7 +115,7 @@ impl<T: Send + Sync + 'static> RcuCell<T> {
     #[inline]
     pub fn with<R>(&self, read: impl FnOnce(&T) -> R) -> R {
         // SAFETY: 1. the reference ends with the closure.
-        (self.progress).while_reading(|| read(unsafe { self.value() }))
+        (self.progress).while_reading(|_| read(unsafe { self.value() }))
     }
 
     /// Returns the current value.

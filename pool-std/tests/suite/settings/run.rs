@@ -226,7 +226,7 @@ fn make(pool: &Arc<ThreadPool>, call: &Call, counts: &Counts) {
                 closure(job)();
             };
             match how {
-                Reading::Closure => progress.while_reading(read),
+                Reading::Closure => progress.while_reading(|_| read()),
                 Reading::Guard => {
                     let _guard = progress.read();
                     read();
