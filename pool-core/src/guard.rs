@@ -86,6 +86,16 @@ impl<P: Platform> Registry<P> {
         read()
     }
 
+    /// Whether this thread is a worker of the pool, and is in a closure of
+    /// [`while_reading`](Self::while_reading). Then it must not wait for a moment of the pool's
+    /// progress, which does not come before the closure ends.
+    pub fn is_reading(&self) -> bool {
+        // SAFETY: 1. the reference is used in this call.
+        let worker = unsafe { WorkerThread::current() };
+        worker
+            .is_some_and(|worker| ptr::eq(worker.registry(), self) && worker.managed().is_in_use())
+    }
+
     /// Wakes a worker if operations are due. A thread that is not a worker calls this after each
     /// use of the pool's [progress](Self::progress) that may advance it: the drop of a delay,
     /// `has_reached`, `wait_for`, `wakeup` and `schedule`.

@@ -68,6 +68,11 @@ impl<P: Platform> Managed<P> {
         let _pinned = thread.pin();
         Ok(read())
     }
+
+    /// Whether a frame further up the stack reads, or makes progress.
+    pub(crate) fn is_in_use(&self) -> bool {
+        self.thread.try_borrow_mut().is_err()
+    }
 }
 
 impl<P: Platform> Drop for Managed<P> {

@@ -65,7 +65,9 @@ impl Progress {
     /// itself.
     ///
     /// # Panics
-    /// If the moment belongs to another pool, or the pool to a parent of this process.
+    /// - If the moment belongs to another pool, or the pool to a parent of this process.
+    /// - If this worker of the pool is in a closure of [`while_reading`](Self::while_reading), whose
+    ///   end the moment would wait for.
     ///
     /// # Examples
     /// ```
@@ -81,6 +83,10 @@ impl Progress {
             return;
         }
         fork::check(&self.registry);
+        assert!(
+            !self.registry.is_reading(),
+            "a closure that reads waits for its own end"
+        );
         // SAFETY: 1. it is used in this call, and the thread stays a worker meanwhile.
         match unsafe { WorkerThread::current() } {
             Some(worker) => self.wait_as_worker(worker, moment),

@@ -26,6 +26,30 @@ fn pool(threads: usize) -> ThreadPool {
         .unwrap()
 }
 
+/// A wait on top of a closure that reads would never end, also in a job that the closure waits for.
+/// A moment that is reached is none to wait for, and neither are those of other pools.
+#[test]
+fn a_closure_that_reads_does_not_wait_for_itself() {
+    let (pool, other) = (pool(1), pool(1));
+    let progress = pool.progress();
+    let waits = || {
+        let wait = || progress.wait_for(progress.later());
+        catch_unwind(AssertUnwindSafe(wait)).is_err()
+    };
+    let reached = progress.later();
+    progress.wait_for(reached);
+    pool.install(|| {
+        progress.while_reading(|_| {
+            assert!(waits());
+            assert_eq!(pool_std::join(waits, waits), (true, true));
+            progress.wait_for(reached);
+            other.progress().wait_for(other.progress().later());
+        });
+        assert!(!waits());
+    });
+    assert!(!waits());
+}
+
 /// Moments of another pool are refused, which tells pools apart.
 #[test]
 fn the_current_progress_is_that_of_the_own_or_of_the_global_pool() {
