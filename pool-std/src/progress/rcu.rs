@@ -3,6 +3,7 @@
 use std::{
     fmt,
     marker::PhantomData,
+    mem::MaybeUninit,
     ops::Deref,
     sync::atomic::{AtomicPtr, Ordering},
 };
@@ -89,7 +90,7 @@ impl<T: Send + Sync + 'static> RcuCell<T> {
         let guard = self.progress.read();
         RcuRef {
             // SAFETY: 1. the guard lives as long as the reference.
-            value: unsafe { self.value() },
+            value: MaybeUninit::new(unsafe { self.value() }),
             _guard: guard,
         }
     }
@@ -175,7 +176,7 @@ impl<T: Send + Sync + 'static> RcuCell<T> {
     pub fn update(&self, mut make: impl FnMut(&T) -> T) {
         let mut current = self.read();
         loop {
-            let old: *const T = current.value;
+            let old: *const T = &*current;
             let new = Box::into_raw(Box::new(make(&current)));
             // Ordering: AcqRel as in `replace`; Relaxed if it fails, since nothing is read by
             // that. The address of `old` is not used again while the guard lives.
@@ -235,7 +236,10 @@ impl<T: Send + Sync + fmt::Debug + 'static> fmt::Debug for RcuCell<T> {
 /// # Ok::<(), pool_std::BuildError>(())
 /// ```
 pub struct RcuRef<'c, T> {
-    value: &'c T,
+    /// Always initialized. Not a plain reference, which the compiler takes to be valid as long as a
+    /// function runs that has it as an argument. The value may be freed when the guard is dropped,
+    /// in the middle of such a function.
+    value: MaybeUninit<&'c T>,
     _guard: ReadGuard<'c>,
 }
 
@@ -244,13 +248,14 @@ impl<T> Deref for RcuRef<'_, T> {
 
     #[inline]
     fn deref(&self) -> &T {
-        self.value
+        // SAFETY: `read` has initialized it, and the guard keeps the value.
+        unsafe { self.value.assume_init() }
     }
 }
 
 impl<T: fmt::Debug> fmt::Debug for RcuRef<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.value.fmt(f)
+        (**self).fmt(f)
     }
 }
 

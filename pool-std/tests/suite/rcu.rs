@@ -145,6 +145,27 @@ fn a_replacement_drops_old_values_of_other_cells() {
     assert_eq!(cell.read().check(), 2);
 }
 
+/// A reference ends in the middle of its drop. What it has led to is freed there, before the drop
+/// returns. So no function that takes the reference may have a borrow of the value for as long as
+/// it runs, which Miri would notice.
+#[test]
+fn a_value_is_freed_within_the_drop_of_its_last_reference() {
+    let alive = Arc::new(AtomicUsize::new(0));
+    let pool = pool(1);
+    let cell = RcuCell::new(pool.progress(), Value::new(1, &alive));
+    let progress = pool.progress();
+    pool.shutdown().unwrap();
+    let first = cell.read();
+    cell.replace(Value::new(2, &alive));
+    let inside = progress.clone();
+    // The drop of the guard calls this. No worker is left, so this thread runs what is due.
+    progress.wakeup(progress.later(), move || inside.defer(|| ()));
+    let number = |reference: RcuRef<'_, Value>| reference.check();
+    assert_eq!(number(first), 1);
+    assert_eq!(alive.load(SeqCst), 1, "it was freed");
+    assert_eq!(cell.read().check(), 2);
+}
+
 #[test]
 fn an_update_that_panics_changes_nothing() {
     let pool = pool(1);
