@@ -235,6 +235,33 @@ fn a_future_that_is_aborted_is_dropped() {
     assert_eq!(job.join().unwrap(), 1);
 }
 
+/// A future uses in its drop what it has borrowed from itself. Miri would notice if the pool had
+/// made a shared reference to all of it before.
+#[test]
+fn a_future_that_borrows_from_itself_is_aborted() {
+    struct Increments<'n>(&'n mut u32, mpsc::Sender<u32>);
+
+    impl Drop for Increments<'_> {
+        fn drop(&mut self) {
+            *self.0 += 1;
+            self.1.send(*self.0).unwrap();
+        }
+    }
+
+    let pool = pool(1);
+    let (sender, dropped) = mpsc::channel();
+    let event = Event::default();
+    let awaited = event.clone();
+    let job = pool.spawn_future(async move {
+        let mut number = 1;
+        let _increments = Increments(&mut number, sender);
+        awaited.wait().await;
+    });
+    event.wait_until_awaited();
+    assert!(job.abort());
+    assert_eq!(dropped.recv(), Ok(2));
+}
+
 #[test]
 fn a_future_that_is_aborted_in_its_last_poll_gives_no_result() {
     let pool = pool(1);

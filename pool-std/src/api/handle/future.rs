@@ -207,9 +207,12 @@ where
     fn finish(&self, mut result: Option<Result<F::Output, Panic>>) {
         let handlers = &self.registry.data().handlers;
         handlers.run_and_handle_panic("the drop of a spawned future", || {
+            // Exclusive, as in `poll`. A future may borrow from itself, and a shared reference to all
+            // of it would end what it has borrowed exclusively, and may use when it is dropped.
+            //
             // SAFETY: this thread polls, and ends that below; the reference is not used any more
             // then.
-            let future = unsafe { (*self.future.get()).as_ref() };
+            let future = unsafe { (*self.future.get()).as_mut() };
             let (_, job_context) = future.expect("it has not ended");
             let job_context = job_context.clone();
             // SAFETY: as above.
