@@ -207,8 +207,8 @@ where
     fn finish(&self, mut result: Option<Result<F::Output, Panic>>) {
         let handlers = &self.registry.data().handlers;
         handlers.run_and_handle_panic("the drop of a spawned future", || {
-            // Exclusive, as in `poll`. A future may borrow from itself, and a shared reference to all
-            // of it would end what it has borrowed exclusively, and may use when it is dropped.
+            // Exclusive, as in `poll`. A future may borrow from itself. A shared reference to all
+            // of it would invalidate its exclusive borrows, which it may use when it is dropped.
             //
             // SAFETY: this thread polls, and ends that below; the reference is not used any more
             // then.
