@@ -54,7 +54,9 @@ use crate::{
 /// Created by [`ThreadPoolBuilder`](crate::ThreadPoolBuilder). A dropped pool finishes all spawned
 /// jobs and ends, but the drop does not wait for that. If the process returns from `main` in the
 /// meantime, the workers are terminated, and jobs are lost. [`shutdown`](Self::shutdown),
-/// [`shutdown_timeout`](Self::shutdown_timeout) and [`wait_idle`](Self::wait_idle) wait.
+/// [`shutdown_timeout`](Self::shutdown_timeout) and [`wait_idle`](Self::wait_idle) wait. When
+/// [`shutdown_timeout`](Self::shutdown_timeout) or [`shutdown_now`](Self::shutdown_now) has ended a
+/// pool that is shared, methods that run or spawn anything panic.
 ///
 /// If the process forks, the child has none of the pool's threads. On Linux and Android, methods
 /// that would need them panic there, or return an error, and the free functions use the child's own

@@ -130,6 +130,9 @@ impl ThreadPool {
 
     /// Spawns a job as [`spawn`](crate::spawn()) does, on this pool.
     ///
+    /// # Panics
+    /// If the pool has been shut down.
+    ///
     /// # Examples
     /// ```
     /// let pool = pool_std::ThreadPoolBuilder::new().num_threads(2).build()?;
@@ -216,7 +219,7 @@ impl ThreadPool {
     /// Spawns jobs as [`spawn_many`](crate::spawn_many) does, on this pool.
     ///
     /// # Panics
-    /// As [`spawn_many`](crate::spawn_many).
+    /// If the pool has been shut down, and as [`spawn_many`](crate::spawn_many).
     ///
     /// # Examples
     /// ```
@@ -238,6 +241,9 @@ impl ThreadPool {
     }
 
     /// Spawns a job as [`spawn_fifo`](crate::spawn_fifo) does, on this pool.
+    ///
+    /// # Panics
+    /// If the pool has been shut down.
     ///
     /// # Examples
     /// ```
@@ -328,6 +334,9 @@ impl ThreadPool {
 
     /// Spawns a job on each worker as [`spawn_broadcast`](crate::spawn_broadcast) does, on this
     /// pool.
+    ///
+    /// # Panics
+    /// If the pool has been shut down.
     ///
     /// # Examples
     /// ```
