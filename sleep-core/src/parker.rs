@@ -18,8 +18,9 @@ use crate::primitive::spin_loop;
 /// then. A pool that goes on has a worker that counts as asleep for good, if `park` has panicked,
 /// or a worker that was released and sleeps on, if `unpark` has.
 ///
-/// Typical parkers: a futex, a mutex with a condition variable, `WFE` and `SEV`, `WFI` and an
-/// inter-processor interrupt. The simplest possible one spins:
+/// Typical parkers: a futex, a mutex with a condition variable, `std::thread::park` and a handle of
+/// the thread (as in the example `three_threads`), `WFE` and `SEV`, `WFI` and an inter-processor
+/// interrupt. The simplest possible one spins:
 ///
 /// ```
 /// use core::sync::atomic::{AtomicBool, Ordering};

@@ -27,7 +27,8 @@ pub struct NewJobs<E> {
     /// Where the jobs are. A protocol that carries hints passes it to a worker that it wakes.
     pub hint: Hint,
     /// Whether the queue was empty before. If not, the idle workers are not keeping up, and a
-    /// protocol may wake sleepers for all the new jobs.
+    /// protocol may wake sleepers for all the new jobs. A poster that does not know returns false,
+    /// which wakes at most a few workers too many.
     pub queue_was_empty: E,
 }
 
@@ -63,7 +64,8 @@ pub enum Origin {
 }
 
 impl NewJobs<()> {
-    /// Describes jobs that were queued from [anywhere](Origin::Injected).
+    /// Describes jobs that were queued from [anywhere](Origin::Injected). `queue_was_empty` is the
+    /// value of [the field](NewJobs::queue_was_empty).
     #[doc(alias = "new_injected_jobs")]
     #[inline]
     pub fn injected(count: usize, queue_was_empty: bool) -> NewJobs<impl Fn() -> bool + Copy> {
