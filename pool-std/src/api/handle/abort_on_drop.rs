@@ -51,7 +51,7 @@ impl<T> JoinHandle<T> {
 }
 
 impl<T> AbortOnDropHandle<T> {
-    /// Whether the job has finished, so that an `await` returns at once.
+    /// Whether the job has finished, so that [`join`](Self::join) and an `await` return at once.
     ///
     /// # Examples
     /// ```
@@ -65,12 +65,33 @@ impl<T> AbortOnDropHandle<T> {
         self.handle().is_finished()
     }
 
+    /// Waits until the job has finished, and returns its result, as [`JoinHandle::join`] does.
+    ///
+    /// # Errors
+    /// As [`JoinHandle::join`].
+    ///
+    /// # Panics
+    /// If the handle has already returned its result as a future.
+    ///
+    /// # Examples
+    /// ```
+    /// let jobs: Vec<_> = ["1", "two", "3"]
+    ///     .map(|text| pool_std::spawn_handle(|| text.parse::<u32>()).abort_on_drop())
+    ///     .into();
+    /// // The first error ends the loop, which drops the other handles.
+    /// let sum: Result<u32, _> = jobs.into_iter().map(|job| job.join().unwrap()).sum();
+    /// assert!(sum.is_err());
+    /// ```
+    pub fn join(self) -> Result<T, JoinError> {
+        self.detach().join()
+    }
+
     /// Turns this back into a handle that detaches the job when it is dropped.
     ///
     /// # Examples
     /// ```
-    /// let job = pool_std::spawn_handle(|| 6 * 7).abort_on_drop();
-    /// assert_eq!(job.detach().join().ok(), Some(42));
+    /// let job = pool_std::spawn_handle(|| println!("done")).abort_on_drop();
+    /// drop(job.detach()); // the job runs
     /// ```
     pub fn detach(mut self) -> JoinHandle<T> {
         self.handle.take().expect(IS_THERE)
@@ -144,6 +165,27 @@ mod tests {
             drop(job.detach());
         });
         assert_eq!(receiver.recv(), Ok(42));
+    }
+
+    /// The only worker joins the newest job first, and so begins no other one before that.
+    #[test]
+    fn a_panic_of_a_job_drops_those_that_have_not_begun() {
+        let (sender, receiver) = mpsc::channel();
+        pool().install(move || {
+            let jobs = [0, 1, 2].map(|number| {
+                let sender = sender.clone();
+                let job = move || {
+                    sender.send(number).unwrap();
+                    assert_ne!(number, 1, "as told");
+                    number
+                };
+                spawn_handle(job).abort_on_drop()
+            });
+            let newest_first = jobs.into_iter().rev();
+            let sum: Result<i32, _> = newest_first.map(super::AbortOnDropHandle::join).sum();
+            assert!(sum.unwrap_err().is_panic());
+        });
+        assert_eq!(receiver.iter().collect::<Vec<_>>(), [2, 1]);
     }
 
     #[test]
