@@ -27,10 +27,10 @@ use crate::{
 /// other operations need. So it must not block or wait for an operation: it queues the task for an
 /// executor and returns.
 ///
-/// In a child of `fork`, an operation of the parent that had not finished by then is cancelled, with
-/// the error `ECANCELED`: the threads that would finish it are in the parent. There it goes on. The
-/// child gets its copy of the buffer back, or none if a thread of the parent was finishing the
-/// operation at the fork.
+/// In a child of `fork`, an operation of the parent that had not finished by then is cancelled,
+/// with the error `ECANCELED`: the threads that would finish it are in the parent. There it goes
+/// on. The child gets its copy of the buffer back, or none if a thread of the parent was finishing
+/// the operation at the fork.
 ///
 /// # Examples
 /// As a future, with an executor of the user:

@@ -82,8 +82,8 @@ impl Progress {
     /// static LIMIT: LazyLock<RcuCell<u32>> =
     ///     LazyLock::new(|| RcuCell::new(Progress::current(), 10));
     ///
-    /// let (a, b) = pool_std::join(|| LIMIT.with(|limit| 2 * limit), || LIMIT.with(|limit| *limit));
-    /// assert_eq!((a, b), (20, 10));
+    /// let both = pool_std::join(|| LIMIT.with(|limit| 2 * limit), || *LIMIT.read());
+    /// assert_eq!(both, (20, 10));
     /// ```
     #[must_use]
     pub fn current() -> Self {

@@ -66,8 +66,8 @@ impl Progress {
     ///
     /// # Panics
     /// - If the moment belongs to another pool, or the pool to a parent of this process.
-    /// - If this worker of the pool is in a closure of [`while_reading`](Self::while_reading), and the
-    ///   moment has not been reached. It may be one that the closure delays.
+    /// - If this worker of the pool is in a closure of [`while_reading`](Self::while_reading), and
+    ///   the moment has not been reached. It may be one that the closure delays.
     ///
     /// # Examples
     /// ```

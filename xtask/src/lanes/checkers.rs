@@ -63,7 +63,7 @@ pub(super) fn miri(quick: bool) -> Result<u64> {
             pool(&["--test", "suite"], &["scope::", "isolation::", "rcu::"])
                 .args(["adopted::a_failed_build", "with_the_rest::stress"])
                 .args(["progress::the_drop_of_a_pool", "progress::what_is_left"])
-                .args(["future::a_future_that_borrows_from_itself"])
+                .args(["aborted::a_future_that_borrows"])
                 .args(ABOUT_TIME.map(|name| ["--skip", name]).concat()),
         );
         // Jobs that two owners share, and futures.
