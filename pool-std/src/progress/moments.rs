@@ -27,21 +27,22 @@ impl Progress {
     /// let pool = pool_std::ThreadPoolBuilder::new().num_threads(1).build()?;
     /// let progress = pool.progress();
     /// let guard = progress.read();
-    /// let value = progress.later();
-    /// assert!(!progress.has_reached(value));
+    /// let moment = progress.later();
+    /// assert!(!progress.has_reached(moment));
     /// drop(guard);
-    /// progress.wait_for(value);
-    /// assert!(progress.has_reached(value));
+    /// progress.wait_for(moment);
+    /// assert!(progress.has_reached(moment));
     /// # Ok::<(), pool_std::BuildError>(())
     /// ```
     pub fn later(&self) -> Moment<'_> {
         self.registry.progress().later()
     }
 
-    /// Whether a moment has been reached. Polling makes progress if nothing prevents it.
+    /// Whether a moment has been reached. Polling makes progress if nothing prevents it. In a child
+    /// of `fork`, a guard that a thread of the parent had at the fork prevents it for good.
     ///
     /// # Panics
-    /// If the value is another pool's.
+    /// If the moment is another pool's.
     ///
     /// # Examples
     /// ```
@@ -120,7 +121,7 @@ impl Progress {
     /// it must only wake. Its panic is handled like that of a [deferred](Self::defer) closure.
     ///
     /// # Panics
-    /// If the value is another pool's.
+    /// If the moment is another pool's.
     ///
     /// # Examples
     /// ```
@@ -128,11 +129,11 @@ impl Progress {
     ///
     /// let pool = pool_std::ThreadPoolBuilder::new().num_threads(1).build()?;
     /// let progress = pool.progress();
-    /// let value = progress.later();
+    /// let moment = progress.later();
     /// let this_thread = thread::current();
-    /// progress.wakeup(value, move || this_thread.unpark());
+    /// progress.wakeup(moment, move || this_thread.unpark());
     /// // ... other work ...
-    /// while !progress.has_reached(value) {
+    /// while !progress.has_reached(moment) {
     ///     thread::park();
     /// }
     /// # Ok::<(), pool_std::BuildError>(())
