@@ -215,13 +215,14 @@ fn a_start_handler_of_a_spare_cannot_give_its_thread_to_another_pool() {
     });
 }
 
+/// The only worker is lent twice, the second time perhaps to a spare that has arrived meanwhile.
 #[test]
 fn handlers_are_called_for_the_spares_that_were_used() {
     let (sender, receiver) = mpsc::channel();
     let at_end = sender.clone();
     let pool = ThreadPoolBuilder::new()
         .num_threads(1)
-        .max_blocking_threads(2)
+        .max_blocking_threads(3)
         .start_handler(move |index| sender.send(("start", index > 0)).unwrap())
         .exit_handler(move |index| at_end.send(("exit", index > 0)).unwrap())
         .spawn_handler(|thread| thread::Builder::new().spawn(|| thread.run()).map(drop))
@@ -231,15 +232,15 @@ fn handlers_are_called_for_the_spares_that_were_used() {
     while !pool.install(lends) {}
     pool.install(lend_until_a_job_has_run);
     pool.shutdown().unwrap();
-    let mut calls: Vec<_> = receiver.iter().collect();
-    calls.sort_unstable();
-    let expected = [
-        ("exit", false),
-        ("exit", true),
-        ("start", false),
-        ("start", true),
-    ];
-    assert_eq!(calls, expected, "the other spare was not needed");
+    let calls: Vec<_> = receiver.iter().collect();
+    let count = |call| calls.iter().filter(|it| **it == call).count();
+    assert_eq!([("start", false), ("exit", false)].map(count), [1, 1]);
+    let started = count(("start", true));
+    assert!(
+        (1..=2).contains(&started),
+        "at least one was not needed: {calls:?}"
+    );
+    assert_eq!(count(("exit", true)), started);
 }
 
 #[test]
