@@ -166,7 +166,6 @@ impl Eq for PoolHandle {}
 /// Prints what [`ThreadPool::id`](crate::ThreadPool::id) prints.
 impl fmt::Debug for PoolHandle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let pool = PoolId::of(&self.registry);
-        f.debug_tuple("PoolHandle").field(&pool).finish()
+        PoolId::of(&self.registry).fmt(f)
     }
 }
