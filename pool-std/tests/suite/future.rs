@@ -1,7 +1,6 @@
 //! Futures that a pool polls.
 
 use std::{
-    any::Any,
     future::{pending, poll_fn, ready},
     panic::{AssertUnwindSafe, catch_unwind, panic_any},
     pin::pin,
@@ -18,6 +17,7 @@ use std::{
     time::Duration,
 };
 
+use crate::support::pool_with_handler;
 use pool_std::{JoinHandle, ShutdownError, ThreadPool, ThreadPoolBuilder, block_on};
 
 mod aborted;
@@ -182,18 +182,6 @@ fn a_panic_is_an_error_and_the_future_is_dropped() {
     let error = job.join().unwrap_err();
     assert_eq!(error.try_into_panic().unwrap().downcast_ref(), Some(&3_u8));
     assert_eq!(count.load(SeqCst), 0);
-}
-
-/// Builds a pool of one worker. Returns the panics that its handler gets, too.
-fn pool_with_handler() -> (ThreadPool, mpsc::Receiver<Box<dyn Any + Send>>) {
-    let (sender, receiver) = mpsc::channel();
-    let sender = Mutex::new(sender);
-    let pool = ThreadPoolBuilder::new()
-        .num_threads(1)
-        .panic_handler(move |panic| sender.lock().unwrap().send(panic).unwrap())
-        .build()
-        .unwrap();
-    (pool, receiver)
 }
 
 #[test]

@@ -12,7 +12,7 @@ use std::{
     time::Duration,
 };
 
-use crate::support::wait_for_asleep;
+use crate::support::{pool_with_handler, wait_for_asleep};
 use pool_std::{
     IdlePolicy, SleepKind, ThreadPool, ThreadPoolBuilder,
     progress::{Progress, Reclaimable},
@@ -153,12 +153,7 @@ fn a_busy_worker_keeps_up_with_what_it_defers() {
 // A panic of a deferred closure goes to the handler, on whatever thread the closure runs.
 #[test]
 fn panics_go_to_the_handler() {
-    let (sender, receiver) = mpsc::channel();
-    let pool = ThreadPoolBuilder::new()
-        .num_threads(1)
-        .panic_handler(move |_| sender.send(()).unwrap())
-        .build()
-        .unwrap();
+    let (pool, receiver) = pool_with_handler();
     let progress = pool.progress();
     progress.defer(|| panic!("outside"));
     receiver.recv().unwrap();
@@ -170,12 +165,7 @@ fn panics_go_to_the_handler() {
 /// frames other threads may use: a worker that waits for a moment has its latch there.
 #[test]
 fn panics_of_wake_ups_go_to_the_handler() {
-    let (sender, receiver) = mpsc::channel();
-    let pool = ThreadPoolBuilder::new()
-        .num_threads(1)
-        .panic_handler(move |_| sender.send(()).unwrap())
-        .build()
-        .unwrap();
+    let (pool, receiver) = pool_with_handler();
     let progress = pool.progress();
     let past = progress.later();
     progress.wait_for(past);
@@ -222,12 +212,7 @@ fn what_is_left_when_the_pool_ends_is_run() {
 // the drop borrows the pool exclusively.
 #[test]
 fn the_drop_of_a_pool_runs_what_is_left_and_calls_its_handler() {
-    let (sender, receiver) = mpsc::channel();
-    let pool = ThreadPoolBuilder::new()
-        .num_threads(1)
-        .panic_handler(move |_| sender.send(()).unwrap())
-        .build()
-        .unwrap();
+    let (pool, receiver) = pool_with_handler();
     let progress = pool.progress();
     std::mem::forget(progress.read());
     progress.defer(|| panic!("what was deferred"));

@@ -11,6 +11,7 @@ use std::{
     time::Duration,
 };
 
+use crate::support::pool_with_handler;
 use pool_std::{
     ThreadPool, ThreadPoolBuilder,
     progress::{RcuCell, RcuRef},
@@ -201,12 +202,7 @@ fn a_panic_in_the_drop_of_a_value_goes_to_the_handler() {
         }
     }
 
-    let (sender, panics) = mpsc::channel();
-    let pool = ThreadPoolBuilder::new()
-        .num_threads(1)
-        .panic_handler(move |_| sender.send(()).unwrap())
-        .build()
-        .unwrap();
+    let (pool, panics) = pool_with_handler();
     let cell = RcuCell::new(pool.progress(), Panics(true));
     pool.install(|| cell.replace(Panics(false)));
     panics.recv_timeout(LIMIT).unwrap();

@@ -1,7 +1,8 @@
-//! What the tests of blocking share.
+//! What tests of pools share.
 #![allow(dead_code, reason = "not every test uses all of it")]
 
 use std::{
+    any::Any,
     backtrace::Backtrace,
     process,
     sync::{
@@ -19,6 +20,17 @@ use pool_std::{
 
 /// A multiple of what the slowest machine needs.
 const LIMIT: Duration = Duration::from_secs(120);
+
+/// Builds a pool of one worker. Returns the panics that its handler gets, too.
+pub(crate) fn pool_with_handler() -> (ThreadPool, Receiver<Box<dyn Any + Send>>) {
+    let (sender, receiver) = mpsc::channel();
+    let pool = ThreadPoolBuilder::new()
+        .num_threads(1)
+        .panic_handler(move |panic| sender.send(panic).unwrap())
+        .build()
+        .unwrap();
+    (pool, receiver)
+}
 
 /// An event. A worker that waits for it marks itself, and the thread that opens the gate unmarks
 /// all that wait, as a query of a compiler does.
