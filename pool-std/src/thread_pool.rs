@@ -56,7 +56,8 @@ use crate::{
 /// meantime, the workers are terminated, and jobs are lost. [`shutdown`](Self::shutdown),
 /// [`shutdown_timeout`](Self::shutdown_timeout) and [`wait_idle`](Self::wait_idle) wait. When
 /// [`shutdown_timeout`](Self::shutdown_timeout) or [`shutdown_now`](Self::shutdown_now) has ended a
-/// pool that is shared, methods that run or spawn anything panic.
+/// pool that is shared, methods that run or spawn anything panic, but for those that return a
+/// [`JoinHandle`](crate::JoinHandle), whose job they abort.
 ///
 /// If the process forks, the child has none of the pool's threads. On Linux and Android, methods
 /// that would need them panic there, or return an error, and the free functions use the child's own

@@ -20,6 +20,7 @@ use crate::{
 mod abort_on_drop;
 mod error;
 mod future;
+mod refused;
 mod scoped;
 mod spawned;
 mod task;
@@ -32,6 +33,7 @@ pub use abort_on_drop::AbortOnDropHandle;
 pub use error::JoinError;
 pub use future::spawn_future;
 pub(crate) use future::spawn_future_on;
+pub(crate) use refused::refuse;
 pub use scoped::spawn_handle_in;
 pub use spawned::spawn_handle;
 pub(crate) use spawned::{Always, Wanted, spawn_handle_on};

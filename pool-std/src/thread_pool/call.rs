@@ -152,14 +152,23 @@ impl ThreadPool {
     /// If the pool has been shut down, or is that of a parent of this process, or if its threads
     /// cannot be started.
     pub(super) fn add_reference(&self) {
+        if !self.try_add_reference() {
+            has_ended();
+        }
+    }
+
+    /// Adds a reference, to a pool whose threads run from now on. Returns false if the pool has
+    /// been shut down.
+    ///
+    /// # Panics
+    /// If the pool is that of a parent of this process, or if its threads cannot be started.
+    pub(super) fn try_add_reference(&self) -> bool {
         fork::check(&self.registry);
         if self.registry.data().lazy.are_pending() {
             start_lazy_threads(&self.registry);
         }
         // Another thread may have shut the pool down.
-        if !self.registry.try_add_reference() {
-            has_ended();
-        }
+        self.registry.try_add_reference()
     }
 
     /// Adds a reference until the value is dropped.

@@ -68,8 +68,9 @@ impl ThreadPool {
     /// starts the shutdown and does not wait.
     ///
     /// Until the pool has ended, it still accepts jobs from every thread, which delay the end.
-    /// After that, methods that run or spawn anything panic, because no worker is left. On a thread
-    /// that the pool has adopted, [`install`](Self::install), [`call`](Self::call) and
+    /// After that, methods that run or spawn anything panic, because no worker is left; those that
+    /// return a [`JoinHandle`](crate::JoinHandle) abort the job instead. On a thread that the pool
+    /// has adopted, [`install`](Self::install), [`call`](Self::call) and
     /// [`join`](Self::join) run their closures there, and [`scope`](Self::scope) runs in the global
     /// pool.
     ///

@@ -17,6 +17,7 @@ use pool_std::{ThreadPool, ThreadPoolBuilder, current_num_threads, spawn};
 
 mod discard;
 mod idle;
+mod refused;
 mod shutdown;
 
 /// A limit that only ends a test that fails.

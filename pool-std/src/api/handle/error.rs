@@ -44,8 +44,8 @@ impl JoinError {
         matches!(self.0, Reason::Panicked(_))
     }
 
-    /// Whether the job was [aborted](crate::ScopedJoinHandle::abort), or discarded by the [end of
-    /// its pool](crate::ThreadPool::shutdown_now).
+    /// Whether the job was [aborted](crate::ScopedJoinHandle::abort), discarded by the [end of its
+    /// pool](crate::ThreadPool::shutdown_now), or spawned after that.
     ///
     /// # Examples
     /// ```
