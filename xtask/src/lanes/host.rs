@@ -114,6 +114,7 @@ pub(super) fn run(quick: bool) -> Result<u64> {
         ("pool-io", "line_counts", ""),
         ("sleep-core", "three_threads", ""),
         ("progress-core", "hash_map", ""),
+        ("progress-core", "stack", ""),
         ("pool-spin", "host", "host"),
         ("pool-std", "cancellation", ""),
         ("pool-std", "concurrent_map", ""),
