@@ -60,13 +60,13 @@ pub(super) fn miri(quick: bool) -> Result<u64> {
     if !quick {
         // Jobs that borrow from frames, on real threads, waits that run a part of the jobs, a
         // worker that is freed, workers that pass from thread to thread, what is deferred until the
-        // drop of the pool, and a future that borrows from itself. In one command: to compare names
-        // with filters takes Miri some seconds each time.
+        // drop of the pool, a future that borrows from itself, and jobs that no pool takes. In one
+        // command: to compare names with filters takes Miri some seconds each time.
         steps.push(
             pool(&["--test", "suite"], &["scope::", "isolation::", "rcu::"])
                 .args(["adopted::a_failed_build", "with_the_rest::stress"])
                 .args(["progress::the_drop_of_a_pool", "progress::what_is_left"])
-                .args(["aborted::a_future_that_borrows"])
+                .args(["aborted::a_future_that_borrows", "refused::"])
                 .args(ABOUT_TIME.map(|name| ["--skip", name]).concat()),
         );
         // Jobs that two owners share, and futures.

@@ -142,14 +142,15 @@ fn a_panic_when_a_refused_job_is_dropped_goes_to_the_handler() {
 // What is accepted is done, and what is not is aborted.
 #[test]
 fn jobs_with_handles_that_race_with_a_shutdown_run_or_are_aborted() {
-    for _ in 0..if cfg!(miri) { 3 } else { 100 } {
+    const JOBS: usize = if cfg!(miri) { 60 } else { 300 };
+    for _ in 0..if cfg!(miri) { 1 } else { 100 } {
         let pool = &pool(2);
         let spawned = AtomicUsize::new(0);
         let drops = Arc::new(AtomicUsize::new(0));
         thread::scope(|threads| {
             let spawn_all = || {
                 let mut handles = Vec::new();
-                for way in ways().into_iter().cycle().take(300) {
+                for way in ways().into_iter().cycle().take(JOBS) {
                     let captured = Captured {
                         drops: drops.clone(),
                         panics: false,
@@ -180,6 +181,6 @@ fn jobs_with_handles_that_race_with_a_shutdown_run_or_are_aborted() {
                     .all(|result| result.as_ref().is_err_and(|error| error.is_aborted()))
             );
         });
-        assert_eq!(drops.load(SeqCst), 300);
+        assert_eq!(drops.load(SeqCst), JOBS);
     }
 }
