@@ -100,7 +100,7 @@ impl Operation {
 
     /// Finishes an operation that no backend has, because it could not be started.
     pub(super) fn fail(&self, error: i32) {
-        lock(&self.state).result = Some(Err(error));
+        lock(&self.state).set_result(Err(error));
     }
 
     /// Reads what is in memory already. Returns whether that was all there is to do.
@@ -122,7 +122,8 @@ impl Operation {
                 Ok(bytes) => {
                     state.progress += bytes;
                     if bytes == 0 || state.request.is_complete(state.progress) {
-                        state.result = Some(Ok(state.progress));
+                        let progress = state.progress;
+                        state.set_result(Ok(progress));
                         return true;
                     }
                 }
@@ -152,7 +153,7 @@ impl Operation {
                 false
             }
             result => {
-                state.result = Some(result);
+                state.set_result(result);
                 true
             }
         }
@@ -321,9 +322,16 @@ pub(super) fn follow(pool: Pool<'_>, next: Next) -> bool {
 }
 
 impl State {
+    /// Notes the result. The file is released first: the handle may be kept for long, and its owner
+    /// may wait until the other end of a pipe or a socket is closed.
+    fn set_result(&mut self, result: Result<usize, i32>) {
+        self.request.release_file();
+        self.result = Some(result);
+    }
+
     fn finish(&mut self, result: Result<usize, i32>) -> Next {
         debug_assert!(self.result.is_none(), "an operation finishes once");
-        self.result = Some(result);
+        self.set_result(result);
         match mem::replace(&mut self.waiter, Waiter::None) {
             Waiter::None => {}
             Waiter::Thread(signal) => signal.set(),

@@ -38,6 +38,10 @@ pub(super) enum Request {
     Sync {
         file: File,
     },
+    /// What has finished, and does not keep its file open.
+    Finished {
+        buffer: Vec<u8>,
+    },
     /// A request that the system would misunderstand. Fails with this number.
     Invalid {
         error: i32,
@@ -135,6 +139,7 @@ impl Request {
             Self::Sync { file } => Call::Sync {
                 descriptor: file.raw(),
             },
+            Self::Finished { .. } => return Err(libc::EINVAL),
             Self::Invalid { error, .. } => return Err(*error),
         })
     }
@@ -220,10 +225,22 @@ impl Request {
         }
     }
 
+    /// Gives up the file, which the system does not use any more.
+    pub(super) fn release_file(&mut self) {
+        let buffer = match self {
+            Self::Transfer { buffer, .. } => mem::take(buffer),
+            Self::Sync { .. } => Vec::new(),
+            _ => return,
+        };
+        *self = Self::Finished { buffer };
+    }
+
     /// Returns the buffer.
     pub(super) fn into_buffer(self) -> Vec<u8> {
         match self {
-            Self::Transfer { buffer, .. } | Self::Invalid { buffer, .. } => buffer,
+            Self::Transfer { buffer, .. }
+            | Self::Finished { buffer }
+            | Self::Invalid { buffer, .. } => buffer,
             Self::Open { .. } | Self::Sync { .. } => Vec::new(),
         }
     }

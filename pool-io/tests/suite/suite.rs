@@ -29,7 +29,8 @@ macro_rules! suite {
                 threads_that_lend_their_worker_wait workers_sleep_and_wake_with_each_protocol;
             futures: a_future_wakes_its_executor a_waker_that_panics_is_handled
                 a_waker_cannot_wait_for_the_end_of_its_pool ping_pong_between_threads;
-            ends: a_dropped_handle_keeps_file_and_buffer a_silent_pipe_can_be_cancelled
+            ends: a_dropped_handle_keeps_file_and_buffer
+                a_handle_keeps_no_file_of_a_finished_operation a_silent_pipe_can_be_cancelled
                 a_cancel_after_the_end_changes_nothing shutdown_cancels_what_is_in_flight
                 threads_outside_may_end_before_their_operations
                 an_open_that_waits_can_be_cancelled

@@ -2,7 +2,7 @@
 
 use std::{
     fs,
-    io::Write as _,
+    io::{Read as _, Write as _},
     os::fd::AsRawFd as _,
     pin::pin,
     sync::{Arc, Mutex},
@@ -14,7 +14,7 @@ use pool_io::{self as io, IoBackend, OpenOptions};
 
 use crate::{
     child::{in_child, open_files},
-    suite::{TempFile, builder, pipe_to_read, pool, raw_error, start_read},
+    suite::{TempFile, builder, pipe_to_read, pipe_to_write, pool, raw_error, start_read},
     support::{wait_for, wait_for_asleep},
 };
 
@@ -34,6 +34,31 @@ pub(crate) fn a_dropped_handle_keeps_file_and_buffer(backend: IoBackend, _name: 
         // Then the reader is closed.
         while writer.write_all(b"abc").is_ok() {}
     }
+}
+
+/// A job may write, drop its file, and read the stream to its end before it asks for the result.
+pub(crate) fn a_handle_keeps_no_file_of_a_finished_operation(backend: IoBackend, _name: &str) {
+    let pool = pool(backend, 1);
+    // One that finishes at once, and one that waits.
+    let (reader, writer) = pipe_to_write();
+    let written = pool.install(|| io::write(&writer, b"abc".to_vec()));
+    let (silent, later) = pipe_to_read();
+    let read = start_read(&pool, &silent);
+    drop((writer, silent));
+    wait_for(|| written.is_finished());
+    // SAFETY: The call takes numbers only.
+    let result = unsafe { libc::fcntl(reader.as_raw_fd(), libc::F_SETFL, libc::O_NONBLOCK) };
+    assert_eq!(result, 0);
+    let mut bytes = [0; 3];
+    (&reader).read_exact(&mut bytes).unwrap();
+    assert_eq!(&bytes, b"abc");
+    wait_for(|| matches!((&reader).read(&mut [0]), Ok(0)));
+    (&later).write_all(b"def").unwrap();
+    wait_for(|| read.is_finished());
+    wait_for(|| (&later).write_all(b"ghi").is_err());
+    // The buffers stay.
+    assert_eq!(written.wait().unwrap().buffer, b"abc");
+    assert_eq!(read.wait().unwrap().data(), b"def");
 }
 
 pub(crate) fn a_silent_pipe_can_be_cancelled(backend: IoBackend, _name: &str) {
