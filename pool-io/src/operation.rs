@@ -64,9 +64,6 @@ struct State {
     waiter: Waiter,
 }
 
-// SAFETY: the addresses in a request belong to the request.
-unsafe impl Send for State {}
-
 /// What a backend has to do with an operation whose call has returned.
 #[must_use]
 pub(crate) enum Next {
