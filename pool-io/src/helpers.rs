@@ -14,12 +14,12 @@
 
 use std::{
     collections::VecDeque,
-    io, mem, process,
+    io, mem,
     sync::{Arc, Condvar, Mutex, PoisonError},
     time::Instant,
 };
 
-use pool_std::driver::Pool;
+use pool_std::driver::{Pool, Process};
 
 use crate::{
     call::Call,
@@ -47,7 +47,7 @@ pub(crate) struct Helpers {
     is_queued: Condvar,
     /// There is something for the poller.
     poke: EventCounter,
-    process: u32,
+    process: Process,
 }
 
 #[derive(Default)]
@@ -73,7 +73,7 @@ impl Helpers {
             state: Mutex::default(),
             is_queued: Condvar::new(),
             poke: EventCounter::new()?,
-            process: process::id(),
+            process: Process::current(),
         }))
     }
 
@@ -126,7 +126,7 @@ impl Helpers {
     /// it. Does nothing in a child of the process, where a thread of the parent may hold the
     /// lock.
     pub(super) fn cancel(&self, operation: &Arc<Operation>) {
-        if self.process != process::id() {
+        if self.process != Process::current() {
             return;
         }
         let state = &mut *lock(&self.state);

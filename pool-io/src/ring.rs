@@ -4,7 +4,6 @@
 use std::{
     io,
     mem::ManuallyDrop,
-    process,
     sync::{
         Arc, Mutex,
         atomic::{AtomicBool, AtomicUsize, Ordering},
@@ -12,6 +11,7 @@ use std::{
 };
 
 use io_uring::{IoUring, Probe, opcode, types::CancelBuilder};
+use pool_std::driver::Process;
 
 use crate::{
     operation::Operation,
@@ -54,7 +54,7 @@ const GETEVENTS: u32 = io_uring::EnterFlags::GETEVENTS.bits();
 pub(crate) struct Ring {
     /// Dropped only in the process that has created it.
     ring: ManuallyDrop<IoUring>,
-    process: u32,
+    process: Process,
     reaping: ReapLock,
     /// Entries that the kernel has not taken yet. Locked around each use of its queue.
     submission: Mutex<Submission>,
@@ -92,7 +92,7 @@ impl Ring {
         let hint = HintPipe::new()?;
         Ok(Self {
             ring: ManuallyDrop::new(ring),
-            process: process::id(),
+            process: Process::current(),
             reaping: ReapLock::new(),
             submission: Mutex::default(),
             is_refused: AtomicBool::new(false),
@@ -167,9 +167,9 @@ impl Ring {
     }
 
     /// Whether this process has created the ring. A child of it does not have the memory of the
-    /// ring.
+    /// ring. It may have the number of its parent, in another namespace.
     fn is_here(&self) -> bool {
-        self.process == process::id()
+        self.process == Process::current()
     }
 
     /// Asks the kernel to end an operation early, or all of them. Does nothing in a child of the

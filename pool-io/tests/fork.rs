@@ -10,6 +10,7 @@ use std::{
     future::Future,
     io::Write,
     pin::Pin,
+    process,
     task::{Context, Poll, Waker},
     thread,
     time::Duration,
@@ -151,5 +152,45 @@ fn a_child_drops_a_pool_that_has_ended() {
                 });
             }
         }
+    });
+}
+
+/// As in a container, where the program has the number 1, and so has each child that gets a new
+/// namespace.
+#[test]
+fn a_child_with_the_number_of_its_parent_drops_a_pool_that_has_ended() {
+    /// Gives the next child of this process the number 1. Returns false if the system refuses that.
+    fn number_anew(more: libc::c_int) -> bool {
+        // SAFETY: The call takes numbers only.
+        unsafe { libc::unshare(libc::CLONE_NEWPID | more) == 0 }
+    }
+
+    fn parent() -> bool {
+        assert_eq!(process::id(), 1);
+        let builder = ThreadPoolBuilder::new().num_threads(2);
+        let Ok(pool) = builder.io(IoBackend::Ring).build() else {
+            return true;
+        };
+        assert!(pool.install(reads));
+        let mut handle = Some(pool.handle());
+        pool.shutdown_timeout(Duration::MAX).unwrap();
+        drop(pool);
+        if number_anew(0) {
+            in_child(|| {
+                drop(handle.take());
+                process::id() == 1
+            });
+        }
+        true
+    }
+
+    alone(|| {
+        // What a process without other threads may do, which this one is not.
+        in_child(|| {
+            if number_anew(libc::CLONE_NEWUSER) {
+                in_child(parent);
+            }
+            true
+        });
     });
 }
