@@ -31,7 +31,19 @@ mod system {
         pub(super) fn WaitForSingleObject(handle: *mut c_void, milliseconds: u32) -> u32;
     }
 
-    #[link(name = "api-ms-win-core-synch-l1-2-0", kind = "raw-dylib")]
+    // The library exports plain names, and not those that the calling convention of 32 bits makes.
+    #[cfg_attr(
+        target_arch = "x86",
+        link(
+            name = "api-ms-win-core-synch-l1-2-0",
+            kind = "raw-dylib",
+            import_name_type = "undecorated"
+        )
+    )]
+    #[cfg_attr(
+        not(target_arch = "x86"),
+        link(name = "api-ms-win-core-synch-l1-2-0", kind = "raw-dylib")
+    )]
     unsafe extern "system" {
         pub(super) fn WaitOnAddress(
             address: *const c_void,
