@@ -1,8 +1,14 @@
 //! A pool, as its drivers know it, and the threads that they start for it.
 
-use std::{fmt, io, sync::Arc, thread};
+use std::{
+    fmt, io,
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::Arc,
+    thread,
+};
 
 use crate::{
+    panics::drop_quietly,
     platform::Registry,
     thread_pool::{id::PoolId, threads::Belonging},
     worker::current_worker_of,
@@ -91,7 +97,10 @@ impl<'p> Pool<'p> {
             // All of it is captured, and so is dropped here.
             let running = running;
             Belonging::begin_for_good(&running.0.data().threads);
-            body(Pool(&running.0));
+            // The drop of a panic is code of the user. The handle of the thread would abort the
+            // process if it panicked too, or let that out of a call that waits for the thread.
+            let ended = catch_unwind(AssertUnwindSafe(|| body(Pool(&running.0))));
+            drop_quietly(ended);
         })?);
         Ok(())
     }

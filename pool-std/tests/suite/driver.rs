@@ -14,6 +14,7 @@ use std::{
         mpsc::{self, Receiver, Sender},
     },
     thread,
+    time::Duration,
 };
 
 use pool_std::{
@@ -258,4 +259,25 @@ fn drops_that_panic_are_contained() {
     let pool = builder(2).driver(|_| Ok(Bomb)).build().unwrap();
     assert_eq!(pool.join(|| 1, || 2), (1, 2));
     pool.shutdown().unwrap();
+}
+
+/// Also if its drop panics, too.
+#[test]
+fn the_panic_of_a_thread_of_a_driver_has_no_other_effect() {
+    struct PanicsToo;
+
+    impl Drop for PanicsToo {
+        fn drop(&mut self) {
+            panic!("its drop");
+        }
+    }
+
+    let pool = builder(1).build().unwrap();
+    pool.install(|| {
+        driver::with(Other::default, |pool, _| {
+            pool.spawn_thread("driver", |_| std::panic::panic_any(PanicsToo))
+        })
+    })
+    .unwrap();
+    pool.shutdown_timeout(Duration::MAX).unwrap();
 }
