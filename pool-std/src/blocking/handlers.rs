@@ -7,6 +7,7 @@ use pool_core::Platform as _;
 
 use crate::{
     blocking::report::DeadlockReport,
+    fork,
     panics::{AbortOnUnwind, drop_quietly},
     platform::{Std, WorkerThread},
     worker::frames,
@@ -95,8 +96,11 @@ pub(crate) fn as_no_worker<R>(closure: impl FnOnce() -> R) -> R {
     // SAFETY: 1. the pointer is null.
     unsafe { Std::set_current(ptr::null()) };
     let result = frames::while_lending(worker, closure);
-    // SAFETY: 1. it was the current worker, which stays in place until it leaves.
-    unsafe { Std::set_current(worker) };
+    // If the closure has forked the process and returns in the child, this is no worker there.
+    if fork::is_here(worker.registry()) {
+        // SAFETY: 1. it was the current worker, which stays in place until it leaves.
+        unsafe { Std::set_current(worker) };
+    }
     result
 }
 

@@ -12,7 +12,7 @@ use std::{
     process,
     sync::{
         Arc,
-        atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst},
+        atomic::{AtomicBool, AtomicI32, AtomicUsize, Ordering::SeqCst},
     },
     thread,
     time::Duration,
@@ -193,6 +193,33 @@ fn a_thread_that_is_a_worker_is_none_in_the_child() {
                 assert_eq!(end_of(number), End::Exit(0));
                 drop(adopting);
             });
+        });
+    });
+}
+
+/// During the handler, the thread is no worker in the parent either.
+#[test]
+fn a_child_that_leaves_a_handler_is_no_worker() {
+    static IS_TO_FORK: AtomicBool = AtomicBool::new(false);
+    static CHILD: AtomicI32 = AtomicI32::new(0);
+
+    alone(|| {
+        let forks = || {
+            if IS_TO_FORK.swap(false, SeqCst) {
+                CHILD.store(fork().unwrap_or(0), SeqCst);
+            }
+        };
+        let builder = ThreadPoolBuilder::new().num_threads(1);
+        let pool = builder.acquire_thread_handler(forks).build().unwrap();
+        pool.install(|| {
+            IS_TO_FORK.store(true, SeqCst);
+            pool_std::blocking("a handler", |_| ());
+            let child = CHILD.load(SeqCst);
+            if child == 0 {
+                let is_none = pool_std::current_thread_index().is_none();
+                process::exit(i32::from(!(is_none && the_current_pool_works())));
+            }
+            assert_eq!(end_of(child), End::Exit(0));
         });
     });
 }
