@@ -212,9 +212,20 @@ impl Turns {
 
     fn sleep_in<'s>(&'s self, mut state: MutexGuard<'s, State>, member: usize) {
         state.members[member].thread = SystemThread::current();
-        if state.turn == Some(member) {
-            state = self.await_unblocked(state);
-            state.pass(Some(member), &self.at_rest);
+        match state.members[member].status {
+            Status::BlockedAsleep => state.members[member].status = Status::Asleep,
+            // It was woken after its turn was taken away.
+            Status::Blocked => {
+                state.be_ready(member);
+                if state.turn.is_none() {
+                    state.pass(Some(member), &self.at_rest);
+                }
+            }
+            _ if state.turn == Some(member) => {
+                state = self.await_unblocked(state);
+                state.pass(Some(member), &self.at_rest);
+            }
+            _ => {}
         }
         self.wait_for_turn(state, member);
     }
@@ -256,11 +267,15 @@ impl Turns {
         let mut count = 0;
         for member in members {
             let member = &mut state.members[member];
-            if member.status == Status::Asleep {
-                member.status = Status::Ready;
-                member.bell.notify_one();
-                count += 1;
+            match member.status {
+                Status::Asleep => {
+                    member.status = Status::Ready;
+                    member.bell.notify_one();
+                }
+                Status::BlockedAsleep => member.status = Status::Blocked,
+                _ => continue,
             }
+            count += 1;
         }
         if count > 0 && state.turn.is_none() {
             state.pass(None, &self.at_rest);
@@ -271,7 +286,7 @@ impl Turns {
     /// Returns how many of these members sleep.
     pub(crate) fn num_asleep(&self, mut members: impl Iterator<Item = usize>) -> usize {
         let state = self.lock();
-        let is_asleep = |member: &usize| state.members[*member].status == Status::Asleep;
+        let is_asleep = |member: &usize| state.members[*member].status.is_asleep();
         members.by_ref().filter(is_asleep).count()
     }
 

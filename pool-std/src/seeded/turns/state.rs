@@ -58,6 +58,20 @@ pub(super) enum Status {
     Parked,
     /// The turn was taken away from it.
     Blocked,
+    /// Likewise, while it was registered as a sleeper and did not sleep yet. It can still be woken.
+    BlockedAsleep,
+}
+
+impl Status {
+    /// Whether the member is registered as a sleeper, and was not woken.
+    pub(super) fn is_asleep(self) -> bool {
+        matches!(self, Self::Asleep | Self::BlockedAsleep)
+    }
+
+    /// Whether the turn was taken away from the member, which has not come to a point since.
+    fn is_blocked(self) -> bool {
+        matches!(self, Self::Blocked | Self::BlockedAsleep)
+    }
 }
 
 impl State {
@@ -109,7 +123,12 @@ impl State {
         let earlier = self.looks.take().filter(|it| it.are_at(thread, choice));
         let mut looks = earlier.unwrap_or_else(|| Looks::new(thread, choice));
         if looks.look() {
-            self.members[turn].status = Status::Blocked;
+            let status = &mut self.members[turn].status;
+            // A handler of the pool may block a member that is about to sleep.
+            *status = match *status {
+                Status::Asleep => Status::BlockedAsleep,
+                _ => Status::Blocked,
+            };
             self.pass(None, at_rest);
         } else {
             self.looks = Some(looks);
@@ -125,13 +144,15 @@ impl State {
                 Status::Asleep | Status::Parked => {
                     "sleeps in a wait of its pool, or has nothing to do"
                 }
-                Status::Ready | Status::Blocked => match member.thread.is_blocked() {
-                    Some(false) => return Waits::None,
-                    is_blocked => {
-                        is_known &= is_blocked.is_some();
-                        "is blocked outside the pool, as by a lock"
+                Status::Ready | Status::Blocked | Status::BlockedAsleep => {
+                    match member.thread.is_blocked() {
+                        Some(false) => return Waits::None,
+                        is_blocked => {
+                            is_known &= is_blocked.is_some();
+                            "is blocked outside the pool, as by a lock"
+                        }
                     }
-                },
+                }
             };
             _ = write!(report, "\n  worker {number} {what}");
         }
@@ -146,9 +167,8 @@ impl State {
     /// a point.
     pub(super) fn any_goes_on(&self) -> bool {
         let mut members = self.members.iter();
-        members.any(|member| {
-            member.status == Status::Blocked && member.thread.is_blocked() == Some(false)
-        })
+        members
+            .any(|member| member.status.is_blocked() && member.thread.is_blocked() == Some(false))
     }
 
     /// Whether the members make choices, and have made too few since the first of these for members

@@ -49,3 +49,35 @@ fn a_member_that_gives_its_turn_back_does_not_lose_it() {
         assert_eq!(status, Status::Absent);
     });
 }
+
+/// Reproduces a bug: a member that was registered as a sleeper, and blocked in a handler before it
+/// slept, lost its turn. It was no sleeper any more then, and nothing woke it.
+#[test]
+fn a_sleeper_that_loses_its_turn_is_still_woken() {
+    for is_woken_before_it_sleeps in [true, false] {
+        let turns = Turns::new(Schedule::from(1), false);
+        turns.add(2);
+        let present = turns.arrive(0);
+        turns.register(0);
+        thread::scope(|threads| {
+            let (send, receive) = mpsc::channel();
+            let turns = &turns;
+            threads.spawn(move || {
+                // It takes the turn away from the member that is blocked below.
+                let present = turns.arrive(1);
+                if is_woken_before_it_sleeps {
+                    assert!(turns.wake(0), "it is registered as a sleeper");
+                }
+                send.send(()).unwrap();
+                drop(present);
+                while !is_woken_before_it_sleeps && !turns.wake(0) {
+                    thread::yield_now();
+                }
+            });
+            receive.recv().unwrap();
+            turns.sleep(0);
+        });
+        assert_eq!(turns.lock().turn, Some(0));
+        drop(present);
+    }
+}
