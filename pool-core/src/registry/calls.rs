@@ -21,8 +21,8 @@ use crate::{
 #[cfg(all(test, not(loom)))]
 mod tests;
 
-/// A closure that a worker runs for a thread that waits for it, whatever the types of the closure
-/// and its result. The code that a call goes through is compiled once, and not once for each
+/// A closure that a worker runs for a thread that waits for it. A call hides the types of the
+/// closure and of its result, so the code that passes it on is compiled once instead of once per
 /// closure.
 ///
 /// # Examples
@@ -47,8 +47,8 @@ pub struct Call<'a, P: Platform> {
 }
 
 impl<P: Platform> Call<'_, P> {
-    /// Calls `enter` with a closure as a call, which it must run before it returns. Returns the
-    /// closure's result.
+    /// Wraps a closure in a call and passes it to `enter`, which must run the call before it
+    /// returns. Returns the closure's result.
     ///
     /// # Panics
     /// If the call was not run.
@@ -70,7 +70,8 @@ impl<P: Platform> Call<'_, P> {
         result.expect("a call was not run")
     }
 
-    /// Calls `enter` with a call that runs `closure` with this one. It has the same name in traces.
+    /// Passes `enter` a new call, which runs `closure` and gives it this call. Both calls have the
+    /// same name in traces.
     pub fn within(
         self,
         closure: impl FnOnce(Self, &WorkerThread<P>, bool) + Send,
@@ -88,7 +89,7 @@ impl<P: Platform> Call<'_, P> {
         });
     }
 
-    /// Returns the same call, for a function that may leave it.
+    /// Returns the same call, for a function that may return without running it.
     pub fn reborrow(&mut self) -> Call<'_, P> {
         Call {
             headers: self.headers,
@@ -99,7 +100,7 @@ impl<P: Platform> Call<'_, P> {
     /// Runs the closure, unless it has been run. The closure receives whether it has migrated.
     ///
     /// # Panics
-    /// Continues the closure's panic.
+    /// Resumes the closure's panic.
     pub fn run(self, worker: &WorkerThread<P>, migrated: bool) {
         (self.closure)(JobContext::on_worker(worker, migrated));
     }
@@ -111,13 +112,13 @@ impl<P: Platform> fmt::Debug for Call<'_, P> {
     }
 }
 
-/// The closure of a call. It keeps its result itself.
+/// The closure of a call. It stores its own result.
 type AnyClosure<'a, P> = &'a mut (dyn FnMut(JobContext<'_, P>) + Send + 'a);
 
-/// The job of a call, with the latch that its caller waits at.
+/// The job of a call, with the latch that the caller waits on.
 type CallJob<'a, L> = StackJob<L, AnyClosure<'a, <L as Latch>::Platform>>;
 
-/// Make the headers of a call's job, with the name of its closure.
+/// Functions that make the header of a call's job, which has the name of the call's closure.
 #[derive(Clone, Copy)]
 struct Headers {
     of_outside: fn() -> JobHeader,
@@ -138,12 +139,12 @@ impl<P: Platform> Registry<P> {
     /// injects it and waits. The closure receives whether it has migrated.
     ///
     /// # Panics
-    /// Continues the closure's panic.
+    /// Resumes the closure's panic.
     pub fn in_worker<R: Send>(
         &self,
         closure: impl FnOnce(&WorkerThread<P>, bool) -> R + Send,
     ) -> R {
-        // SAFETY: a thread's worker lives as long as the thread is one.
+        // SAFETY: a worker lives as long as a thread is that worker.
         match unsafe { P::current().as_ref() } {
             Some(worker) if ptr::eq(worker.registry(), self) => closure(worker, false),
             _ => Call::enter(closure, |call| self.run_call(call)),
@@ -153,9 +154,9 @@ impl<P: Platform> Registry<P> {
     /// Runs a call as [`in_worker`](Self::in_worker) runs a closure.
     ///
     /// # Panics
-    /// Continues the closure's panic.
+    /// Resumes the closure's panic.
     pub fn run_call(&self, mut call: Call<'_, P>) {
-        // SAFETY: a thread's worker lives as long as the thread is one.
+        // SAFETY: a worker lives as long as a thread is that worker.
         match unsafe { P::current().as_ref() } {
             Some(worker) if ptr::eq(worker.registry(), self) => call.run(worker, false),
             None => {
@@ -171,13 +172,13 @@ impl<P: Platform> Registry<P> {
     #[cold]
     pub(crate) fn run_outside(&self, call: Call<'_, P>) {
         let header = (call.headers.of_outside)();
-        // SAFETY: 1. `Headers::named` made it for this type. A call copies its headers from calls
-        // of its platform alone.
+        // SAFETY: 1. `Headers::named` made it for this type. A call copies its headers only from
+        // calls of its own platform.
         let job = unsafe { CallJob::with_header(header, call.closure, BlockingLatch::new()) };
         let mut node = P::Queue::node();
         // SAFETY: `inject`: 1. job and node stay here until the latch is set, after the job has
-        // been run; `as_job_ref`: 1. as well, 2. any thread may set the latch.
-        // `take_result`: 1. it is set; 2. this is the only call.
+        // been run; `as_job_ref`: 1. likewise; 2. any thread may set the latch. `take_result`: 1.
+        // the latch is set; 2. this is the only call.
         unsafe {
             no_unwind(|| {
                 self.inject(NonNull::from(&mut node), job.as_job_ref());
@@ -194,15 +195,16 @@ impl<P: Platform> Registry<P> {
         }
     }
 
-    /// Runs a call of a worker of another pool. It runs jobs of its own pool while it waits.
+    /// Runs a call of a worker of another pool. That worker runs jobs of its own pool while it
+    /// waits.
     #[cold]
     pub(crate) fn run_cross(&self, current: &WorkerThread<P>, call: Call<'_, P>) {
         let header = (call.headers.of_cross)();
-        // SAFETY: 1. `Headers::named` made it for this type. A call copies its headers from calls
-        // of its platform alone.
+        // SAFETY: 1. `Headers::named` made it for this type. A call copies its headers only from
+        // calls of its own platform.
         let job = unsafe { CallJob::with_header(header, call.closure, SpinLatch::cross(current)) };
         let mut node = P::Queue::node();
-        // SAFETY: as in `run_outside`; the latch, too, is one that any thread may set.
+        // SAFETY: as in `run_outside`; any thread may set this latch, too.
         unsafe {
             no_unwind(|| {
                 self.inject(NonNull::from(&mut node), job.as_job_ref());

@@ -1,4 +1,4 @@
-//! Who keeps a pool going, and its end when no one does any more.
+//! References keep a pool running. When the last one is removed, the pool ends.
 
 use sleep_core::{CoreLatch, WorkerIndex};
 
@@ -8,16 +8,17 @@ use crate::{
     registry::Registry,
 };
 
-/// In the count of references: the pool is [watched](Registry::watch). It makes the count negative.
+/// The bit of the reference count that says that the pool is [watched](Registry::watch). It makes
+/// the count negative.
 const WATCHED: usize = 1 << (usize::BITS - 1);
 
 impl<P: Platform> Registry<P> {
-    /// Adds a reference: of a user, or of a job that must be run before the workers stop.
+    /// Adds a reference for a user, or for a job that must run before the workers stop.
     pub fn add_reference(&self) {
         self.add_references(1);
     }
 
-    /// Adds this many references, as [`add_reference`](Self::add_reference) does.
+    /// Adds `count` references, as [`add_reference`](Self::add_reference) does.
     pub fn add_references(&self, count: usize) {
         // Ordering: Relaxed, a plain count: the caller's own reference keeps it above zero.
         let before = self.references.fetch_add(count, Ordering::Relaxed);
@@ -35,12 +36,13 @@ impl<P: Platform> Registry<P> {
             .is_ok()
     }
 
-    /// Removes a reference. After the last one the workers stop, when they have run what is queued.
+    /// Removes a reference. After the last one is removed, the workers run what is queued, and then
+    /// stop.
     pub fn remove_reference(&self) {
-        // Ordering: AcqRel. Release hands what was done under this reference to the thread that
-        // removes the last one, and to those that see the end (`has_references`). Acquire,
-        // for that last thread, gathers it, and `terminate` passes it on to the workers.
-        // With less, a worker could end without seeing it.
+        // Ordering: AcqRel. Release publishes what was done under this reference to the thread that
+        // removes the last one, and to the threads that see the end (`has_references`). With
+        // Acquire, the thread that removes the last reference receives all of it, and `terminate`
+        // passes it on to the workers. With anything weaker, a worker could end without seeing it.
         let before = self.references.fetch_sub(1, Ordering::AcqRel);
         debug_assert!(before & !WATCHED > 0, "a reference is removed twice");
         // One comparison for both cases, because a count that is watched is negative.
@@ -60,7 +62,8 @@ impl<P: Platform> Registry<P> {
 
     /// Makes each [`remove_reference`](Self::remove_reference) call
     /// [`Platform::on_reference_removed`], until [`unwatch`](Self::unwatch). A removal either comes
-    /// first, and [`num_references`](Self::num_references) counts it, or makes that call.
+    /// before `watch`, so that [`num_references`](Self::num_references) does not count the
+    /// reference, or makes that call.
     ///
     /// The caller has added a reference, and keeps it while the pool is watched.
     pub fn watch(&self) {
@@ -85,29 +88,29 @@ impl<P: Platform> Registry<P> {
         self.references.load(Ordering::Acquire) & !WATCHED
     }
 
-    /// Whether the pool has references, so that it continues.
+    /// Whether the pool has references, and therefore keeps running.
     pub fn has_references(&self) -> bool {
         // Ordering: Acquire pairs with the Release of `remove_reference`, so that a thread that
-        // sees the end sees what was done under any reference, and with that of
+        // sees the end sees what was done under any reference. It also pairs with the Release of
         // `renew_reference`.
         self.references.load(Ordering::Acquire) > 0
     }
 
-    /// Adds a reference to a pool that begins again after its end. It is the first one, unless jobs
-    /// are left that have theirs.
+    /// Adds a reference to a pool that begins again after its end. It is the first reference,
+    /// unless there are jobs left that hold references of their own.
     pub fn renew_reference(&self) {
         // Ordering: AcqRel. Acquire pairs with `remove_reference`: what was done before the end
-        // lies before what is done from now on. Release pairs with `has_references`: a
-        // worker that finds the pool going on sees what its caller did before.
+        // happens before what is done from now on. Release pairs with `has_references`: a worker
+        // that finds that the pool continues sees what the caller of this function did before.
         self.references.fetch_add(1, Ordering::AcqRel);
     }
 
-    /// Requests one worker to stop. It must be one that
-    /// [runs until then](crate::WorkerThread::run_until_stopped).
+    /// Requests that one worker stop. It must be a worker that [runs until
+    /// then](crate::WorkerThread::run_until_stopped).
     #[doc(alias = "release")]
     pub fn request_stop(&self, worker: WorkerIndex) {
         let latch: *const CoreLatch = self.workers()[worker.get()].terminate();
-        // SAFETY: 1. `self` is alive, and each worker's latch with it; 4. the worker waits for this
+        // SAFETY: 1. `self` is alive, and each worker's latch with it; 2. the worker waits for this
         // request.
         if unsafe { CoreLatch::set(latch) } {
             // Ordering: pairs with the fence of `LendSeats::give_back`. If that one comes first, we

@@ -1,11 +1,12 @@
-//! What a pool asks of its sleep protocol: the only file that touches it. Nothing else can read
-//! [`Seam`], and a test finds a file that takes the way of platforms, [`Registry::sleep`].
+//! The calls of a pool to its sleep protocol. Only this file makes such calls: nothing else can
+//! read [`Seam`], and a test finds any other file that calls [`Registry::sleep`], which is for
+//! platforms.
 //!
 //! A protocol is safe to implement, so no memory safety may rest on what it does. It can lose
-//! wake-ups, which hangs the pool, and return wrong numbers, which are only shown. What it must not
-//! do is to unwind from a frame that other threads use: here its calls end the process if they
-//! panic. The rest is called from frames that see to that themselves (`wait_until`, `join_cold`,
-//! and that of a guest).
+//! wake-ups, which hangs the pool. It can return wrong counts, which are shown to users and decide
+//! only about wake-ups. But it must not unwind from a frame that other threads use, so most
+//! functions here end the process if the protocol panics. The others are called from frames that do
+//! so themselves (`run_jobs_until`, `wait_isolated`, `queue_half_cold`, and those of a guest).
 
 use deque_core::Deque;
 use sleep_core::{
@@ -26,7 +27,7 @@ use crate::{
     worker::WorkerThread,
 };
 
-/// The protocol of a pool, which this file alone can call.
+/// The sleep protocol of a pool. Only this file can call it.
 pub(super) struct Seam<S>(S);
 
 impl<S> Seam<S> {
@@ -36,7 +37,7 @@ impl<S> Seam<S> {
 }
 
 impl<P: Platform> Registry<P> {
-    /// Returns the sleep protocol, for methods that a platform knows beyond those of
+    /// Returns the sleep protocol, for a platform that calls methods beyond those of
     /// [`SleepProtocol`].
     pub fn sleep(&self) -> &P::Sleep {
         &self.sleep.0
@@ -86,10 +87,11 @@ impl<P: Platform> Registry<P> {
         self.sleep.0.announce(jobs.at(Hint::worker(owner)));
     }
 
-    /// Wakes workers that sleep, for jobs that the caller has seen in the queues of others. Each
-    /// sleeper may have missed another one of them. A protocol that wakes only a few relies on
-    /// these, and on the caller, which searches next: one that finds a job wakes others for the
-    /// rest. A worker that registers later sees them all, so nothing is left for it.
+    /// Wakes sleeping workers for jobs that the caller has seen in the queues of others. Each
+    /// sleeper may have missed a different one of these jobs. A protocol that wakes only a few
+    /// workers relies on those few, and on the caller, which searches next: a worker that finds a
+    /// job wakes others for the rest. A worker that registers later sees all of these jobs, so it
+    /// needs no wake-up.
     pub(crate) fn announce_seen_jobs(&self) {
         // Ordering: pairs with the fence of a worker that falls asleep, before its last look. If
         // its fence comes first, we see that it is registered. If ours does, it sees the
@@ -118,17 +120,18 @@ impl<P: Platform> Registry<P> {
         });
     }
 
-    /// Wakes those of the workers that sleep, for a job for each of them that it alone may run.
-    /// None of them overlooks its job. One fence is enough for all.
+    /// Wakes each worker that sleeps, for a job that only that worker may run. No worker overlooks
+    /// its job. One fence is enough for all.
     ///
-    /// Call this after queueing all of them.
+    /// Call this after queueing all of the jobs.
     pub(crate) fn announce_job_for_each(&self) {
         let workers = || (0..self.num_workers()).filter_map(|index| self.worker(index).ok());
         no_unwind(|| {
             // Ordering: as in `announce_job_for`.
             fence(Ordering::SeqCst);
             workers().for_each(|worker| _ = self.wake_lone_sleeper(worker));
-            // A protocol that knows of no sleeper may not even look at the workers.
+            // The lone sleepers are woken first and separately, because a protocol that knows of no
+            // sleeper might not advance this iterator.
             self.sleep.0.announce_for(workers());
         });
     }
@@ -139,28 +142,29 @@ impl<P: Platform> Registry<P> {
         self.sleep.0.all_are_awake()
     }
 
-    /// Whether no worker need be woken for a job that its poster runs itself if no thief comes: no
-    /// worker sleeps, or as many are awake as [can make progress](Platform::parallelism).
+    /// Whether a job that its poster runs itself if no thief comes needs no wake-up: either no
+    /// worker sleeps, or at least as many are awake as [can make progress](Platform::parallelism).
     #[inline]
     pub(crate) fn enough_are_awake(&self) -> bool {
         self.sleep.0.all_are_awake() || self.fill_the_processors()
     }
 
-    /// Whether as many workers are awake as [can make progress](Platform::parallelism).
+    /// Whether at least as many workers are awake as [can make progress](Platform::parallelism).
     pub(crate) fn fill_the_processors(&self) -> bool {
         let awake = self.num_workers().saturating_sub(self.num_sleeping());
         awake >= P::parallelism(self)
     }
 
     /// Makes each worker ask at its next join whether [enough](Platform::parallelism) workers are
-    /// awake. Takes effect eventually. Intended for a platform whose answer has increased.
+    /// awake. Takes effect eventually. Intended for a platform that now returns a greater number
+    /// there.
     ///
     /// # Complexity
     /// One store for each worker that may be awake.
     pub fn reconsider_wakes(&self) {
-        // Ordering: pairs with the fence of a worker that enables its fast push, between that and
-        // its question. If its fence comes first, our store disables the fast push again.
-        // If ours does, its question sees what made the platform's number greater. No
+        // Ordering: pairs with the fence that a worker executes after it has enabled its fast push
+        // and before it asks that question. If its fence comes first, our store disables the fast
+        // push again. If ours does, its question sees what made the platform's number greater. No
         // weaker fence orders the caller's writes before our stores.
         fence(Ordering::SeqCst);
         self.any_awake_deque(None, 0, |_, deque| {
@@ -169,12 +173,12 @@ impl<P: Platform> Registry<P> {
         });
     }
 
-    /// Calls `holds` with the number and the deque of each worker that may be awake, until it
-    /// returns true. Returns whether it did. `first` is a hint where to begin.
+    /// Calls `holds` with the number and the deque of each worker that may be awake, until `holds`
+    /// returns true. Returns whether it did. `first` is a hint about where to begin.
     ///
     /// A worker that is left out is registered as a sleeper. Its deque was empty when it
-    /// registered, unless a guest has left jobs there, for which it then wakes the worker. Its
-    /// fast push is disabled.
+    /// registered, unless a guest has left jobs there; the guest then wakes the worker for them.
+    /// Its fast push is disabled.
     ///
     /// `caller` is the calling worker, which is not registered as a sleeper, and is skipped.
     #[inline]
@@ -184,7 +188,7 @@ impl<P: Platform> Registry<P> {
         first: usize,
         mut holds: impl FnMut(usize, &Deque<JobRef, P::Storage>) -> bool,
     ) -> bool {
-        // A job that this misses may be one that others wait for.
+        // If a panic left this function, the caller could miss a job that others wait for.
         no_unwind(|| {
             self.sleep.0.any_awake(caller, first, |worker| {
                 let worker = worker.get();
@@ -200,7 +204,7 @@ impl<P: Platform> Registry<P> {
         self.sleep.0.caller_resumed();
     }
 
-    /// Takes over the place of a worker that sleeps, whose seat is vacant.
+    /// Takes over the place of a sleeping worker whose seat is vacant.
     pub(crate) fn borrow_sleeper(&self) -> Option<WorkerIndex> {
         self.sleep.0.borrow_sleeper(|worker| {
             // A protocol may give any number.
@@ -209,8 +213,8 @@ impl<P: Platform> Registry<P> {
         })
     }
 
-    /// Gives back the place of a worker, whose own thread counts as asleep again and is woken if
-    /// `has_work` says so.
+    /// Gives back the place of a worker. The worker's own thread counts as asleep again, and is
+    /// woken if `has_work` returns true.
     ///
     /// `has_work` is called after the worker has registered as a sleeper, as in
     /// [`IdleSession::no_work_found`].
@@ -218,8 +222,7 @@ impl<P: Platform> Registry<P> {
         no_unwind(|| self.sleep.0.give_back(worker, has_work));
     }
 
-    /// Wakes a worker if it sleeps. Called by the setter of a latch that returned that its waiter
-    /// sleeps.
+    /// Wakes a worker if it sleeps. Intended for a thread that has set a latch whose waiter sleeps.
     #[inline]
     pub fn wake_worker(&self, worker: WorkerIndex) {
         P::run_cold(ColdPath(Path::WakeWorker(self, worker)));
@@ -239,7 +242,7 @@ impl<P: Platform> Registry<P> {
     /// 4. What the worker waits for has happened: see [`CoreLatch::set`].
     #[inline]
     pub unsafe fn set_latch(&self, latch: *const CoreLatch, worker: WorkerIndex) {
-        // Before, so that it comes first in a trace.
+        // Before the latch is set, so that the event comes first in a trace.
         #[cfg(feature = "trace")]
         self.note_latch_set(worker);
         // SAFETY: obligations 1 and 4 are forwarded to our caller.
@@ -248,7 +251,8 @@ impl<P: Platform> Registry<P> {
         }
     }
 
-    /// Tells the observer of the worker that this thread is, if it is one of this pool.
+    /// Tells the observer of the calling worker that it sets a latch, if this thread is a worker of
+    /// this pool.
     #[cfg(feature = "trace")]
     fn note_latch_set(&self, waiter: WorkerIndex) {
         // SAFETY: 1. the reference is used at once.
@@ -278,8 +282,8 @@ impl<P: Platform> Registry<P> {
         self.lone_sleepers.load(Ordering::Relaxed)
     }
 
-    /// Counts a worker that sleeps in an isolated wait, or counts it no more. The protocol does not
-    /// know of it.
+    /// Notes that a worker begins or ends its sleep in an isolated wait. The sleep protocol does
+    /// not know about such a sleep.
     pub(crate) fn note_lone_sleep(&self, begins: bool) {
         // Ordering: Relaxed, a plain count.
         if begins {
@@ -294,7 +298,7 @@ impl<P: Platform> Registry<P> {
         self.sleep.0.num_inactive()
     }
 
-    /// Begins the search of a worker that has run out of work, or waits for a job which another
+    /// Begins the search of a worker that has run out of work, or waits for a job that another
     /// worker of the pool is running.
     #[inline]
     pub(crate) fn begin_idle(&self, worker: WorkerIndex, purpose: Purpose) -> IdleSession<'_, P> {

@@ -1,4 +1,4 @@
-//! Whether a job waits although workers are awake: for watchdogs of platforms.
+//! Finds jobs that wait although workers are awake. Intended for the watchdogs of platforms.
 
 use deque_core::Position;
 
@@ -37,12 +37,12 @@ impl<P: Platform> Registry<P> {
         })
     }
 
-    /// Whether no worker has begun a job that [`waiting_job`](Self::waiting_job) of this registry
-    /// has returned. The answer may be out of date on return. It is also true if a worker whose
-    /// deque is biased has taken the job itself, and has pushed another one at its position.
+    /// Whether a job that [`waiting_job`](Self::waiting_job) of this registry has returned still
+    /// waits. The answer may be out of date on return. It is also true if a worker whose deque is
+    /// biased has taken the job itself and has then pushed another job at the same position.
     ///
-    /// A job is known by its worker's number and its position on that worker's deque. For a job of
-    /// another registry, the answer is about whatever job is at the same position here.
+    /// A job is identified by its worker's number and its position on that worker's deque. For a
+    /// job of another registry, the answer is about whatever job is at the same position here.
     pub fn still_waits(&self, job: WaitingJob) -> bool {
         let worker = self.workers().get(job.worker);
         worker.and_then(|worker| worker.deque().oldest()) == Some(job.position)
