@@ -1,22 +1,22 @@
 //! Guests: threads outside the pool that run a closure in the place of a worker that sleeps.
 //!
 //! A worker that sleeps at top level, between jobs, needs neither its deque nor its number. So a
-//! thread from outside takes its *seat*: the guest is that worker until its closure has ended,
-//! while the worker's own thread, the *host*, stays parked. No thread is woken for that, and never
-//! do more threads run than the pool has workers. If no seat is free, the closure is
-//! [injected](Registry::in_worker) as before.
+//! thread from outside can take its *seat*: the guest is that worker until its closure has ended,
+//! while the worker's own thread, the *host*, stays parked. This wakes no thread, and there are
+//! never more running threads than the pool has workers. If no seat is free, the closure is
+//! [injected](Registry::in_worker) as usual.
 //!
 //! 1. The host has found nothing and registered as a sleeper. In its last look it ceases to be
-//!    known as a worker, and **vacates the seat**. It parks.
+//!    known as a worker, and **vacates the seat**. Then it parks.
 //! 2. The guest asks the protocol for a sleeper ([`borrow_sleeper`]), and **occupies the seat**. If
-//!    work is queued already, it gives the seat back and wakes the host: its closure may wait for
-//!    that work.
+//!    work is queued already, it gives the seat back and wakes the host, because the guest's
+//!    closure may wait for that work.
 //! 3. The guest is known as the worker, and runs the closure. In its joins it runs other jobs, or
 //!    sleeps as the worker.
-//! 4. The guest leaves what it has queued to others, is not known as a worker any more, and
-//!    **vacates the seat**.
+//! 4. The guest leaves the jobs that it has queued to other workers, ceases to be known as a
+//!    worker, and **vacates the seat**.
 //! 5. The guest gives the worker back to the protocol ([`give_back`]): it executes a fence, looks
-//!    for the last time, and wakes the host if there is something to do for it.
+//!    for the last time, and wakes the host if there is work for it.
 //! 6. The host wakes up, **reclaims the seat**, and is known as the worker again.
 //!
 //! [`borrow_sleeper`]: sleep_core::LendSeats::borrow_sleeper
@@ -24,32 +24,35 @@
 //!
 //! # What memory safety rests on
 //!
-//! The seat, a word in the worker's shared half, says which thread may use the `WorkerThread`; the
-//! hand-over is by that word (see [`Seat`]). A [sleep protocol](sleep_core::SleepProtocol) is safe
-//! to implement. One that lends a worker that is awake, or lends it twice, finds the seat not
-//! vacant. One that wakes a host beside a guest makes the host wait for the guest in step 6. Each
-//! costs time and nothing else.
+//! The seat, a word in the worker's shared half, says which thread may use the `WorkerThread`;
+//! threads hand the worker over through that word (see [`Seat`]). A [sleep
+//! protocol](sleep_core::SleepProtocol) is safe to implement, so it may be wrong. If it lends a
+//! worker that is awake, or lends a worker twice, the guest finds that the seat is not vacant. If
+//! it wakes a host while a guest has the seat, the host waits for the guest in step 6. Either
+//! mistake costs only time.
 //!
 //! Between steps 1 and 6 the host runs code of the protocol and of its parker, which may call
-//! functions of the pool. So the host is not known as a worker by then, and such calls come from
-//! outside. What the host does itself in between is in one file, `worker/idle.rs`, which has guards
-//! for it. That the protocol and the parker find no reference to the worker elsewhere, such as in a
-//! scoped thread-local variable, the caller of the [loop](WorkerThread::run_until_stopped)
-//! promises. A check in each method of the worker would cost every join.
+//! functions of the pool. The host is not known as a worker during that time, so such calls count
+//! as calls from outside. What the host itself does in between is in one file, `worker/idle.rs`,
+//! under guards. The caller of the [loop](WorkerThread::run_until_stopped) promises that the
+//! protocol and the parker find no reference to the worker elsewhere, such as in a scoped
+//! thread-local variable. A check in each method of the worker would slow down every join.
 //!
-//! Why a worker may pass to another thread at all, [`lend`](WorkerThread::lend) says: the order of
-//! the deque, the parts that the owner alone uses, the process fences and the thread progress. A
-//! seat is vacated by the pool's own loop, below which no frame of the pool uses the worker; the
-//! frames of a thread that a pool has adopted are in the position of a lender's.
+//! The module of [`lend`](WorkerThread::lend) explains why a worker may pass to another thread at
+//! all: the order of the deque, the parts that only the owner uses, the process fences and the
+//! thread progress. The pool's own loop vacates the seat, and no frame of the pool below that loop
+//! uses the worker. If the pool has adopted the thread, the frames below the loop are in the
+//! position of a lender's frames.
 //!
 //! # What is not overlooked
 //!
-//! While the seat is lent the worker counts as active. A poster that looks for sleepers passes it
-//! over; so does a thread that wakes this worker for a job in its inbox, or for its request to
-//! stop. All of them execute a fence between their write and that look. The guest's fence comes
-//! after it has opened the slot again, and its look after that. Of two fences one comes first:
-//! either the poster finds the slot open, or the look finds what the poster has written. The look
-//! does not use the `WorkerThread`, because the host may be awake by then.
+//! While the seat is lent, the worker counts as active. A poster that looks for sleepers passes it
+//! over; so does a thread that would wake this worker for a job in its inbox, or for a request to
+//! stop. All of them execute a fence between their write and that look. The guest executes its
+//! fence after it has opened the slot again, and looks for work after the fence. One of the two
+//! fences comes first: either the poster finds the slot open, or the guest's look finds what the
+//! poster has written. The guest's look does not use the `WorkerThread`, because the host may be
+//! awake by then.
 
 use core::{fmt, ptr};
 
@@ -68,8 +71,8 @@ use crate::{
 #[cfg(test)]
 mod tests;
 
-/// Says which thread may use a [`WorkerThread`]. Memory safety rests on this word alone, whatever a
-/// sleep protocol claims.
+/// The word that says which thread may use a [`WorkerThread`]. Memory safety rests on this word
+/// alone, whatever a sleep protocol claims.
 ///
 /// ```text
 ///              vacate                occupy
@@ -82,49 +85,52 @@ mod tests;
 /// The host, which is the worker's own thread, vacates the seat as the last thing before it parks
 /// at top level. It does not touch the `WorkerThread` until it has reclaimed the seat.
 pub(crate) struct Seat<P: Platform> {
-    /// Null for HOST, [`guest`] for GUEST, and for VACANT the worker.
+    /// Null for HOST, [`guest`] for GUEST, and the worker's address for VACANT.
     worker: AtomicPtr<WorkerThread<P>>,
 }
 
-/// Returns the pointer that stands for GUEST. No worker is at this address, which is its alignment.
+/// Returns the pointer that stands for GUEST. No worker is at this address, which equals the
+/// alignment of the type.
 const fn guest<P: Platform>() -> *mut WorkerThread<P> {
     ptr::dangling_mut()
 }
 
 impl<P: Platform> Seat<P> {
     const_unless_loom! {
-        /// Creates the seat of a worker that is its host's.
+        /// Creates the seat of a worker that its host has.
         pub(crate) fn new() -> Self {
             Self { worker: AtomicPtr::new(ptr::null_mut()) }
         }
     }
 
-    /// Whether the host has the worker. Only for a thread that has it.
+    /// Whether the host has the worker. Only the thread that has the worker may call this.
     pub(crate) fn is_hosts(&self) -> bool {
         // Ordering: Relaxed; this thread has written it itself.
         self.worker.load(Ordering::Relaxed).is_null()
     }
 
-    /// Leaves the worker to the next thread that comes: its host or a guest. The caller has had it.
-    /// A pointer, because the host may free the worker before this returns.
+    /// Leaves the worker to the next thread that comes: its host or a guest. Only the thread that
+    /// has the worker may call this. Takes a pointer, because the host may free the worker before
+    /// this returns.
     pub(crate) fn vacate(&self, worker: *const WorkerThread<P>) {
         debug_assert!(
             cfg!(loom) || !self.is_vacant(),
             "left by a thread that did not have it"
         );
         // Ordering: Release pairs with the Acquire of `occupy` and `reclaim`: what this thread did
-        // as the worker lies before what the next one does.
+        // as the worker happens before what the next one does.
         self.worker.store(worker.cast_mut(), Ordering::Release);
     }
 
-    /// Whether a guest may come at this moment.
+    /// Whether a guest may take the seat at this moment.
     pub(crate) fn is_vacant(&self) -> bool {
         // Ordering: Relaxed; `occupy` decides.
         let worker = self.worker.load(Ordering::Relaxed);
         !worker.is_null() && worker != guest()
     }
 
-    /// Takes the vacant worker for a guest. At most one thread gets it until it is vacated again.
+    /// Takes the worker for a guest if the seat is vacant. At most one thread gets the worker until
+    /// the seat is vacated again.
     pub(crate) fn occupy(&self) -> Option<*const WorkerThread<P>> {
         // Ordering: Relaxed; the exchange confirms it.
         let worker = self.worker.load(Ordering::Relaxed);
@@ -139,7 +145,7 @@ impl<P: Platform> Seat<P> {
             .map(<*mut _>::cast_const)
     }
 
-    /// Takes the worker back for its host if no guest has it. Returns whether it did.
+    /// Takes the worker back for its host if no guest has it. Returns whether it took the worker.
     pub(crate) fn reclaim(&self, worker: *const WorkerThread<P>) -> bool {
         // Ordering: as in `occupy`.
         self.worker
@@ -168,12 +174,12 @@ impl<P: Platform> fmt::Debug for Seat<P> {
 }
 
 /// A thread that is a worker while the worker's own thread sleeps. Gives the seat back when it is
-/// dropped, by a panic too.
+/// dropped, even by a panic.
 struct Guest<'r, P: Platform> {
     registry: &'r Registry<P>,
     index: WorkerIndex,
     worker: *const WorkerThread<P>,
-    /// How deep the host's jobs at top level are. The guest has none.
+    /// The depth of jobs that the host begins at top level. The guest begins none there.
     top: usize,
 }
 
@@ -184,7 +190,7 @@ impl<P: Platform> Registry<P> {
     ///
     /// Only pools whose platform [has guests](Platform::has_guests), and whose protocol [lends
     /// sleepers](sleep_core::LendSeats::borrow_sleeper), run it. The caller needs no reference to
-    /// the pool: the worker whose place it takes does not end before.
+    /// the pool: the worker whose place it takes does not end before the call does.
     ///
     /// # Errors
     /// The closure, which was not called.
@@ -213,20 +219,21 @@ impl<P: Platform> Registry<P> {
 }
 
 impl<'r, P: Platform> Guest<'r, P> {
-    /// Makes the calling thread, which is outside the pool, a worker that sleeps, if there is one.
+    /// Makes the calling thread, which is outside the pool, a guest in the seat of a sleeping
+    /// worker, if there is one.
     fn begin(registry: &'r Registry<P>) -> Option<Self> {
         // If the protocol panics here, the seat is still vacant.
         let index = registry.borrow_sleeper()?;
         let seat = registry.workers().get(index.get()).map(|it| it.seat());
         let Some(worker) = seat.and_then(|seat| seat.occupy()) else {
-            // The host has been woken since it was asked, and is about to sleep again; or the
-            // protocol lies.
+            // The host has been woken since `borrow_sleeper` looked at its seat, and is about to
+            // sleep again; or the protocol is wrong.
             registry.give_back(index, || true);
             return None;
         };
         if registry.has_work_for_host(index) {
-            // Another guest has seen the work, and found the seat taken again before it could wake
-            // the host. Our closure may wait for that work.
+            // Another guest has seen the work when it left, but we took the seat before it could
+            // wake the host. Our closure may wait for that work.
             seat.inspect(|seat| seat.vacate(worker));
             registry.give_back(index, || true);
             return None;
@@ -240,7 +247,8 @@ impl<'r, P: Platform> Guest<'r, P> {
             top: unsafe { &*worker }.fair_looks().set_top(0),
         };
         no_unwind(|| registry.deadlock().wake_up(index));
-        // SAFETY: 1. it stays in place while the seat is ours, and this is called again before.
+        // SAFETY: 1. it stays in place while the seat is ours, and this is called again before we
+        // vacate the seat.
         unsafe { P::set_current(worker) };
         let shared = &registry.workers()[index.get()];
         shared.observer().observe(Event::GuestArrived, P::now);
@@ -255,7 +263,8 @@ impl<P: Platform> Drop for Guest<'_, P> {
         no_unwind(|| {
             // SAFETY: it stays in place while the seat is ours, until `vacate`.
             let worker = unsafe { &*self.worker };
-            // A platform may have ended the stay, as in the child of a process that has forked.
+            // A platform may already have ended the guest's stay, as in the child of a process that
+            // has forked.
             debug_assert!(
                 P::current().is_null() || ptr::eq(P::current(), worker),
                 "this thread is another worker"
@@ -268,8 +277,9 @@ impl<P: Platform> Drop for Guest<'_, P> {
             shared.observer().observe(Event::GuestLeft, P::now);
             // SAFETY: 1. the pointer is null.
             unsafe { P::set_current(ptr::null()) };
-            // Others leave the deque of a sleeper out, as in `LeftOut` of `worker/idle.rs`. From
-            // here on this thread runs no function of the platform that may queue a job on it.
+            // Other workers leave out the deque of a sleeper: see `LeftOut` in `worker/idle.rs`.
+            // From here on, this thread calls no function of the platform that may queue a job on
+            // that deque.
             shared.deque().disable_fast_push();
             shared.seat().vacate(self.worker);
             let mut is_relied_on = false;
