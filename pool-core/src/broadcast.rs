@@ -1,4 +1,4 @@
-//! Jobs for one worker alone, and one for every worker of a pool.
+//! Jobs that only one worker may run, and broadcasts of one such job to each worker of a pool.
 
 use core::ptr::NonNull;
 
@@ -10,12 +10,12 @@ impl<P: Platform> Registry<P> {
     /// Gives each worker one job from the iterator, which only that worker may run. One fence is
     /// enough for all.
     ///
-    /// The jobs are announced when the iterator has ended, even by a panic. So it must not wait for
-    /// a job that it has returned.
+    /// The jobs are announced when the iterator has ended, even by a panic. So the iterator must
+    /// not wait for a job that it has returned.
     ///
     /// Two broadcasts at the same time could be queued in different orders on different workers,
-    /// and would never end if their jobs meet at a barrier. So the caller must not let two calls
-    /// for one pool overlap.
+    /// and would never end if their jobs met at a barrier. So the caller must not let two calls for
+    /// one pool overlap.
     ///
     /// # Safety
     /// 1. As for [`JobQueue::push`], for each job.

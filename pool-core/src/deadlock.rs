@@ -1,11 +1,11 @@
-//! Whether the workers of a pool wait for each other forever.
+//! Detects that the workers of a pool wait for each other forever.
 //!
 //! A pool tells its [`DeadlockDetection`] which workers run and which sleep. With
-//! [`NoDeadlockDetection`] all of that is compiled away. The accounting of `sleep-core` does it,
-//! with the feature `deadlock`; its page has the argument that no report is false and none is
-//! missed.
+//! [`NoDeadlockDetection`] all of that is compiled away. With the feature `deadlock`, the
+//! accounting of `sleep-core` can detect deadlocks; its documentation argues that no report is
+//! false and none is missed.
 //!
-//! | what is told | where |
+//! | event | where the pool reports it |
 //! | --- | --- |
 //! | a worker arrives, leaves | `WorkerThread::enter`, `WorkerThread::leave` |
 //! | a worker sleeps, wakes up | `worker/idle.rs`: in the last look, and after the sleep |
@@ -61,7 +61,7 @@ pub trait DeadlockDetection: Send + Sync {
         true
     }
 
-    /// Notes that a worker is there.
+    /// Notes that a worker has arrived.
     #[inline]
     fn arrive(&self, worker: WorkerIndex) {
         let _ = worker;
@@ -91,7 +91,7 @@ pub trait DeadlockDetection: Send + Sync {
         let _ = worker;
     }
 
-    /// Notes that a thread outside the pool begins something for whose end jobs may wait. Until it
+    /// Notes that a thread outside the pool begins something whose end jobs may wait for. Until it
     /// ends, no deadlock is reported.
     #[inline]
     fn begin_outside(&self) {}
@@ -120,8 +120,8 @@ pub struct NoDeadlockDetection;
 impl DeadlockDetection for NoDeadlockDetection {}
 
 impl<P: Platform> Registry<P> {
-    /// Notes that a worker is no longer there. Also called for a worker that was counted before it
-    /// began, but whose thread was not started in the end.
+    /// Notes that a worker has left. Also called for a worker that was counted in advance, but
+    /// whose thread was never started.
     pub fn mark_absent(&self, worker: WorkerIndex) {
         no_unwind(|| self.deadlock().leave(worker, |worker| self.may_run(worker)));
     }
@@ -131,7 +131,7 @@ impl<P: Platform> Registry<P> {
         no_unwind(|| self.deadlock().end_outside(|worker| self.may_run(worker)));
     }
 
-    /// Wakes a worker whose latch the caller has just set, and which slept by then.
+    /// Wakes a worker that slept when the caller set its latch.
     #[inline]
     pub(crate) fn wake_waiter(&self, worker: WorkerIndex) {
         // First, or the caller could block before the worker counts as awake.
@@ -149,7 +149,7 @@ impl<P: Platform> WorkerThread<P> {
         detection.fall_asleep(self.index(), latch, |worker| registry.may_run(worker));
     }
 
-    /// Notes that this worker is there and may run.
+    /// Notes that this worker has arrived, and waits until its thread may run.
     pub(crate) fn note_arrival(&self) {
         no_unwind(|| {
             self.registry().deadlock().arrive(self.index());

@@ -1,10 +1,11 @@
-//! The queues of jobs that come from outside the workers, and which of them is looked at when.
+//! The queues of jobs that come from outside the workers, and the priorities that decide when a
+//! worker looks at each of them.
 
 use crate::queue::JobQueue;
 
 /// When a job from outside is run, relative to other queued jobs.
 ///
-/// Workers never interrupt a job. So a priority says which job a worker begins next.
+/// Workers never interrupt a job, so a priority only decides which job a worker begins next.
 ///
 /// # Examples
 /// ```
@@ -15,7 +16,7 @@ use crate::queue::JobQueue;
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Priority {
-    /// A worker that looks for a job takes this job first, before the jobs of its own deque.
+    /// Before the jobs of the worker's own deque, and before all others.
     Urgent,
     /// When a worker has no job of its own and steals none, as for jobs from outside in most pools.
     #[default]
@@ -57,7 +58,7 @@ impl<Q> Injectors<Q> {
         }
     }
 
-    /// Returns the queue of the jobs that have no priority.
+    /// Returns the queue of the jobs that have the normal priority.
     #[inline]
     pub(crate) fn normal(&self) -> &Q {
         &self.normal
@@ -80,7 +81,7 @@ impl<Q: JobQueue> Injectors<Q> {
         self.normal.is_empty() && self.urgent.is_empty() && self.background.is_empty()
     }
 
-    /// Returns about how many jobs there are, or `None` if a queue does not know.
+    /// Returns the approximate number of jobs, or `None` if a queue does not know it.
     pub fn len(&self) -> Option<usize> {
         Some(self.urgent.len()? + self.normal.len()? + self.background.len()?)
     }

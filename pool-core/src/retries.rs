@@ -2,18 +2,18 @@
 
 use crate::{platform::Platform, primitive::spin_loop, worker::WorkerThread};
 
-/// The number of attempts after which the other thread likely does not run.
+/// The number of attempts after which the other thread is probably not running.
 const SPINS: u32 = if cfg!(loom) { 0 } else { 10 };
-/// How often a pause is doubled until then: up to 32 spin hints, about a microsecond.
+/// How many times the pause is doubled until then: up to 32 spin hints, about a microsecond.
 const DOUBLINGS: u32 = 5;
-/// How often it is doubled in all: up to 512 spin hints, about twenty microseconds.
+/// How many times it is doubled in total: up to 512 spin hints, about twenty microseconds.
 const MOST_DOUBLINGS: u32 = 9;
 
 /// Attempts that failed because another thread is in the middle of an operation.
 ///
-/// The pauses grow, because many threads may be in the same place. The other thread may have lost
-/// its processor, perhaps to the worker that waits for it. So after a few attempts the worker gives
-/// way.
+/// The pauses grow, because many threads may retry at the same place. The other thread may have
+/// lost its processor, perhaps to the worker that waits for it. So after a few attempts the worker
+/// gives way.
 #[derive(Debug)]
 pub(crate) struct Retries(u32);
 
@@ -25,13 +25,13 @@ impl Retries {
     /// Waits for a moment before the next attempt.
     #[inline]
     pub(crate) fn wait<P: Platform>(&mut self, worker: &WorkerThread<P>) {
-        // The more threads there are in the same place, the longer each of them stays away.
+        // The more threads retry at the same place, the longer each of them stays away.
         let doublings = match self.0.checked_sub(SPINS) {
             None => self.0.min(DOUBLINGS),
             Some(round) => {
-                // Liveness: the other thread needs nothing but a processor to come to its end.
+                // Liveness: the other thread needs only a processor to finish its operation.
                 P::give_way(worker, round);
-                // Where the system has nothing else to run, giving way is shorter than the pauses
+                // If the system has nothing else to run, giving way takes less time than the pauses
                 // before.
                 round.saturating_add(DOUBLINGS).min(MOST_DOUBLINGS)
             }

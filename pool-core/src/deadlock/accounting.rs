@@ -1,4 +1,4 @@
-//! Pools whose detection is the accounting of `sleep-core`.
+//! Pools that detect deadlocks by the accounting of `sleep-core`.
 
 use sleep_core::{
     CoreLatch, WorkerIndex,
@@ -60,7 +60,7 @@ where
 
 impl<P: Platform> WorkerThread<P> {
     /// Marks this worker as blocked, right before it waits for an event that the pool does not know
-    /// about. The thread that causes the event unmarks it by
+    /// about. The thread that causes the event unmarks this worker through
     /// [`Registry::deadlock`](crate::Registry::deadlock).
     ///
     /// Jobs that this worker has queued, and operations that it has scheduled, are left to the
@@ -78,12 +78,12 @@ impl<P: Platform> WorkerThread<P> {
     {
         let registry = self.registry();
         no_unwind(|| {
-            // A worker that fell asleep may have overlooked what a join has queued. This worker
-            // would not stay to run it, as a join promises.
+            // A worker that fell asleep may have overlooked what a join has queued. A join promises
+            // that its worker then runs the job itself, but this worker is about to block.
             self.notify_leftovers();
             let deadlock = registry.deadlock();
             let ticket = deadlock.mark_blocked(self.index(), |worker| registry.may_run(worker));
-            // The others rely on one worker less.
+            // The other workers can rely on one worker fewer.
             registry.reconsider_wakes();
             if ticket.is_ok() {
                 self.observer().observe(Event::Blocked, P::now);
