@@ -1,8 +1,8 @@
-//! How a worker waits that may not run any job of the pool, see [`Isolation`].
+//! How a worker waits if it may run only some of the pool's jobs meanwhile, see [`Isolation`].
 //!
-//! Such a worker counts as active all the time, as one in a long job does. So no poster relies on
-//! it, and the sleep protocol does not know that it waits. How it sleeps, and what wakes it, is in
-//! [`lone_sleep`](super::lone_sleep).
+//! Such a worker counts as active all the time, like a worker in a long job. So no poster relies on
+//! it, and the sleep protocol does not know that it waits. See [`lone_sleep`](super::lone_sleep)
+//! for how it sleeps, and what wakes it.
 
 use deque_core::{Order, Position, Steal};
 use sleep_core::{CoreLatch, Parker as _};
@@ -27,21 +27,21 @@ use crate::{
 #[cfg(test)]
 mod tests;
 
-/// How often a worker searches before it sleeps. Between two searches it relaxes, which takes from
-/// some ten nanoseconds to a time slice. A worker is woken in some microseconds.
+/// The number of searches before a worker sleeps. Between two searches it relaxes, which takes from
+/// tens of nanoseconds to a time slice. To wake a worker takes some microseconds.
 const ROUNDS: u32 = if cfg!(loom) { 1 } else { 64 };
 
 impl<P: Platform> WorkerThread<P> {
-    /// Whether this worker can leave the jobs alone that are on its deque.
+    /// Whether this worker can leave older jobs on its deque alone.
     pub(super) fn can_isolate(&self) -> bool {
         self.own().deque().order() == Order::Lifo
     }
 
-    /// Waits until the latch is set, and runs only jobs that descend from those that this worker
-    /// has pushed from a position on.
+    /// Waits until the latch is set. Meanwhile runs only `awaited` jobs, jobs that descend from
+    /// them, and jobs that only this worker may run.
     #[cold]
     pub(super) fn wait_isolated(&self, latch: &CoreLatch, awaited: Awaited, setter: Setter) {
-        // The frame that waits holds jobs, or the latch.
+        // The frame that waits holds jobs or the latch, so no panic may leave it.
         no_unwind(|| {
             let mut wait = IsolatedWait {
                 worker: self,
@@ -61,25 +61,25 @@ impl<P: Platform> WorkerThread<P> {
         });
     }
 
-    /// Lets other workers run what this one has, and does not run because it is isolated.
+    /// Leaves to other workers what this one has, but does not run because it is isolated.
     fn leave_to_others(&self) {
         let registry = self.registry();
-        // It will answer no thief while it sleeps.
+        // This worker answers no thief while it sleeps.
         self.own().end_bias();
         let mut has_work = self.leave_operations() || self.has_pending_jobs();
         if P::parallelism(registry) < registry.num_workers() {
-            // One worker less is awake than others have counted on.
+            // One worker fewer is awake than others have counted on.
             registry.reconsider_wakes();
             has_work |= self.has_work_for_others();
         }
         if has_work {
-            // As if it were posted now by a thread that will not run it.
+            // As if the work were posted now, by a thread that will not run it.
             registry.announce_jobs(1, false);
         }
     }
 
-    /// Takes a job that no worker has queued, of these of the scopes that the innermost job has
-    /// opened.
+    /// Takes a job that no worker has queued. `scopes` selects among the scopes that the innermost
+    /// job has opened.
     pub(super) fn take_outside_job(&self, scopes: OutsideScopes) -> Option<JobRef> {
         self.shared().lone_sleep().answer_call();
         let is_looked_at = match scopes {
@@ -90,7 +90,8 @@ impl<P: Platform> WorkerThread<P> {
         self.open_scopes.find_job(is_looked_at, self.depth())
     }
 
-    /// Calls a closure in which a scope is open whose wait, for these jobs, is isolated.
+    /// Calls a closure while a scope is open whose wait, for the jobs `awaited`, is isolated.
+    /// `take` takes the jobs of the scope that no worker has queued.
     pub(crate) fn while_scope_is_open<R>(
         &self,
         take: TakeOutside<'_>,
@@ -105,8 +106,9 @@ impl<P: Platform> WorkerThread<P> {
             }
         }
 
-        // The scope may have ended without a wait, by other workers. A call that is left would say
-        // that there is work for this worker. The waits for outer scopes look before they sleep.
+        // Other workers may have ended the scope, so that there was no wait. An unanswered call
+        // would claim that there is work for this worker. Waits for outer scopes look before they
+        // sleep.
         let _answer = AnswerAtEnd(self.shared().lone_sleep());
         self.open_scopes
             .while_open(take, awaited.from, self.depth(), closure)
@@ -119,9 +121,9 @@ impl<P: Platform> WorkerThread<P> {
         is_run || self.run_one(self.take_job_from(from).map(Found::own))
     }
 
-    /// Runs a job of this worker's own that is not the newest one, if it is the turn of such a job:
-    /// one that is on no deque, or the oldest that was pushed from a position on. Returns whether
-    /// there was one. See [`FairLooks`](crate::sources::FairLooks).
+    /// Runs one of this worker's own jobs other than the newest one, if it is the turn of such a
+    /// job: a job that is on no deque, or the oldest job that was pushed from a position on.
+    /// Returns whether there was one. See [`FairLooks`](crate::sources::FairLooks).
     pub(super) fn run_isolated_in_turn(&self, from: Position) -> bool {
         match self.fair_looks().count_own() {
             Some(OwnTurn::Inbox) => self.run_inbox_job() || self.run_outside_job(),
@@ -143,9 +145,9 @@ impl<P: Platform> WorkerThread<P> {
             return None;
         }
         let job = self.own().pop()?;
-        // SAFETY: 1. jobs come into this deque by us alone, and it was popped just now.
+        // SAFETY: 1. only we put jobs into this deque, and this job was popped just now.
         unsafe { job.popped_by_owner() };
-        // Before the job runs, which may push.
+        // Before the job runs, because it may push jobs.
         self.open_scopes.lower_begins(self.own().next_position());
         Some(job)
     }
@@ -154,19 +156,19 @@ impl<P: Platform> WorkerThread<P> {
 /// One isolated wait of a worker.
 struct IsolatedWait<'w, P: Platform> {
     worker: &'w WorkerThread<P>,
-    /// The jobs of the subtree that are on the worker's deque begin here, unless it waits for its
-    /// innermost scope, which knows.
+    /// The position at which the jobs of the subtree begin on the worker's deque. If the worker
+    /// waits for its innermost scope, it uses the position that the scope keeps instead.
     from: Position,
     isolation: Isolation,
     outside: OutsideScopes,
-    /// What its last look before it sleeps has found.
+    /// The job that the last look before a sleep has found.
     found: Option<(JobRef, Theft, Isolation)>,
-    /// How often it has searched since it last had a job.
+    /// How many times the worker has searched since it last had a job or was woken.
     rounds: u32,
     state: State,
 }
 
-/// What the observer of a worker knows.
+/// What a worker's observer knows about the worker.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
     Active,
@@ -198,8 +200,8 @@ impl<P: Platform> IsolatedWait<'_, P> {
         true
     }
 
-    /// Runs a job of the worker's own that is not the newest one, if it is the turn of such a job:
-    /// see [`FairLooks`](crate::sources::FairLooks).
+    /// Runs one of the worker's own jobs other than the newest one, if it is the turn of such a
+    /// job: see [`FairLooks`](crate::sources::FairLooks).
     fn run_in_turn(&mut self) -> bool {
         let job = match self.worker.fair_looks().count_own() {
             Some(OwnTurn::Inbox) if self.run_inbox_job() => return true,
@@ -210,7 +212,7 @@ impl<P: Platform> IsolatedWait<'_, P> {
         job.map(|job| self.run_own(job)).is_some()
     }
 
-    /// Runs a job that comes from no other worker.
+    /// Runs a job that was not stolen.
     fn run_own(&mut self, job: JobRef) {
         self.note_active(SearchEnd::Job);
         // SAFETY: 1. the queue gave it to us alone.
@@ -239,7 +241,7 @@ impl<P: Platform> IsolatedWait<'_, P> {
 
     fn run_stolen(&mut self, (job, theft, isolation): (JobRef, Theft, Isolation)) {
         self.note_active(SearchEnd::Job);
-        // With what it leaves on the deque: the wait may be over after it.
+        // Also runs what the job leaves on the deque, because the wait may be over by then.
         //
         // SAFETY: 1. the queue gave it to us alone.
         unsafe { self.worker.run_stolen(job, theft, isolation) };
@@ -267,13 +269,13 @@ impl<P: Platform> IsolatedWait<'_, P> {
         })
     }
 
-    /// Steals a job of the subtree from this worker.
+    /// Steals a job of the subtree from the worker `victim`.
     fn steal_from(&self, victim: usize) -> Steal<(JobRef, Theft, Isolation)> {
         let lineage = self.worker.registry().workers()[victim].lineage();
         let (mut theft, mut descends) = (None, Some(false));
         let stolen = self.worker.steal_if(victim, |position| {
             let job = Theft { victim, position };
-            // The job may be isolated more than this wait.
+            // The job may be more isolated than this wait.
             let isolation = match lineage.isolation_at(position) {
                 (of_job, true) => self.isolation.max(of_job),
                 (_, false) => self.isolation,
@@ -287,14 +289,14 @@ impl<P: Platform> IsolatedWait<'_, P> {
                 Steal::Success((job, theft, isolation))
             }
             (Steal::Retry, _) => Steal::Retry,
-            // It may be of the subtree.
+            // The job may belong to the subtree.
             _ if descends.is_none() => Steal::Retry,
             _ => Steal::Empty,
         }
     }
 
-    /// Lets a moment pass, or sleeps until the latch is set or there is a job for this worker
-    /// alone.
+    /// Lets a moment pass, or sleeps until the latch is set or a job is queued that wakes this
+    /// worker.
     fn rest(&mut self, latch: &CoreLatch, setter: Setter) {
         self.note_idle();
         if self.rounds < ROUNDS {
@@ -316,8 +318,8 @@ impl<P: Platform> IsolatedWait<'_, P> {
         registry.note_lone_sleep(false);
     }
 
-    /// Parks until the latch is set or there is a job for this worker alone, unless that is so
-    /// already.
+    /// Parks until this worker is woken, for its latch or for a job, unless the latch is set or
+    /// there is such a job already.
     fn fall_asleep(&mut self, latch: &CoreLatch, setter: Setter) {
         let worker = self.worker;
         let lone_sleep = worker.shared().lone_sleep();
@@ -326,7 +328,7 @@ impl<P: Platform> IsolatedWait<'_, P> {
         lone_sleep.begin(is_guest, awaits_jobs);
         let finds_job = awaits_jobs && self.finds_job_at_last();
         if finds_job || worker.shared().has_lone_jobs() || !latch.fall_asleep() {
-            // A waker that was faster leaves a token, with which the next park returns early.
+            // A waker that was faster leaves a token, which makes the next park return early.
             lone_sleep.cancel();
             return;
         }
@@ -334,9 +336,9 @@ impl<P: Platform> IsolatedWait<'_, P> {
             worker.observer().observe(Event::FruitlessWake, P::now);
         }
         let _token = Token::release(worker, setter, latch);
-        // Liveness: the thread that sets the latch finds that its waiter sleeps, and so this
+        // Liveness: the thread that sets the latch finds that its waiter sleeps, and so sees this
         // worker's word, which was written before the latch. It resets the word, and then unparks
-        // this thread, which finds it reset. A thread that gives it a job does likewise.
+        // this thread, which finds the word reset. A thread that gives us a job does the same.
         while lone_sleep.lasts() {
             if is_guest {
                 worker.parker().park_guest();
@@ -345,18 +347,19 @@ impl<P: Platform> IsolatedWait<'_, P> {
             }
         }
         self.state = State::Woken;
-        // A thread that has woken us for a job may have taken it back, and queue the next one.
+        // A thread that woke us for a job may have taken the job back, and may queue another one.
         self.rounds = 0;
     }
 
-    /// Lets the other workers announce their jobs from now on, and searches for the last time,
-    /// after the fence of a worker that is about to sleep.
+    /// Makes the other workers announce their jobs from now on, and searches for the last time.
+    /// Called after the fence of a worker that is about to sleep. Returns true if this worker must
+    /// not sleep yet.
     fn finds_job_at_last(&mut self) -> bool {
         let worker = self.worker;
         let registry = worker.registry();
         if registry.disable_other_fast_pushes(worker.index()) && registry.has_common_work(None) {
             // A worker that looked before the process fence, and found the fast push disabled,
-            // relies on this.
+            // relies on this announcement.
             registry.announce_seen_jobs();
         }
         let end = worker.own().next_position();
@@ -365,15 +368,15 @@ impl<P: Platform> IsolatedWait<'_, P> {
                 self.found = Some(stolen);
                 return true;
             }
-            // A job that is left there was queued before, and no one announces it again. What was
-            // in the way takes a moment.
+            // A job that this search has left there was queued before, and no worker announces it
+            // again. The operation that was in the way takes only a moment.
             Steal::Retry => {
                 self.rounds = 0;
                 return true;
             }
             Steal::Empty => {}
         }
-        // The steal lets progress go on, which may call code that queues jobs here.
+        // The steal lets progress continue, which may call code that queues jobs on this deque.
         worker.own().next_position() != end || worker.holds_operations()
     }
 

@@ -1,9 +1,10 @@
-//! From which stolen job the jobs on a worker's deque descend.
+//! Records from which stolen job the jobs on a worker's deque descend.
 //!
 //! A position at which a job was stolen is never used again, because thieves take the oldest job
-//! and the deque's begin only moves on. So the victim and the position name a stolen job for all
-//! time: a [`Theft`]. While a worker runs a stolen job, it publishes the theft, and where its own
-//! deque ended when the job began. Each job that it pushes from there on descends from that job.
+//! and the begin of the deque only moves forward. So the victim and the position identify a stolen
+//! job forever: a [`Theft`]. While a worker runs a stolen job, it publishes the theft, and the
+//! position at which its own deque ended when the job began. Each job that it pushes from that
+//! position on descends from the stolen job.
 //!
 //! A job at a position `q` of the deque of `v` descends from what the worker `w` has pushed from
 //! `p` on if one of these holds:
@@ -11,20 +12,21 @@
 //! - `v` publishes a theft, `q` is not before the begin that it publishes, and the stolen job
 //!   descends from what `w` has pushed from `p` on.
 //!
-//! The second one is true whenever the reader finds it: what is published at this moment belongs to
-//! a job that `v` runs at this moment. If the job at `q` had been pushed before that one began, the
-//! deque would have ended beyond `q` by then. Nor did it come from a job that has ended: at the end
-//! of a job that has left jobs, or from which jobs were stolen, the worker publishes a later begin
-//! for the job below it. That one loses helpers, and never gets foreign ones.
+//! Whenever a reader finds the second condition, it is true: what is published at this moment
+//! belongs to a job that `v` runs at this moment. If the job at `q` had been pushed before that job
+//! began, the deque would have ended beyond `q` when it began. Nor does the job at `q` come from a
+//! job that has ended: at the end of a job that has left jobs, or from which jobs were stolen, the
+//! worker publishes a later begin for the job below it on its stack. That job may lose helpers, but
+//! no foreign job ever seems to descend from it.
 //!
-//! A worker that runs one stolen job inside another publishes the inner one. Meanwhile what it has
-//! pushed for the outer one is not found, and the worker does not wake those that wait for the
-//! outer one. That loses helpers, too, but no job: see [`isolation`](crate::isolation) for why each
-//! wait ends without them.
+//! A worker that runs one stolen job inside another publishes the inner one. Meanwhile, the jobs
+//! that it has pushed for the outer one are not found, and the worker does not wake workers that
+//! wait for the outer one. This loses helpers, too, but no job: see [`isolation`](crate::isolation)
+//! for why each wait ends without helpers.
 //!
-//! A thief inherits the isolation of the job that its victim runs, but only for what was pushed
-//! since the victim is isolated. Older jobs are of jobs that the victim will go on with. So the
-//! worker publishes from which position on its jobs are isolated, too.
+//! A thief inherits the isolation of the job that its victim runs, but only for jobs that were
+//! pushed since the victim has been isolated. Older jobs belong to jobs that the victim will return
+//! to. So the worker also publishes the position from which on its jobs are isolated.
 //!
 //! What a reader finds is recent enough. A thief has acquired the push of the job that it steals,
 //! and publishes its own lineage after that. So a reader that has acquired the thief's lineage sees
@@ -45,7 +47,7 @@ mod tests;
 
 pub(crate) use published::PublishedLineage;
 
-/// Names a job that was stolen.
+/// Identifies a job that was stolen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Theft {
     pub(crate) victim: usize,
@@ -56,12 +58,12 @@ pub(crate) struct Theft {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Found {
     pub(crate) job: JobRef,
-    /// For a stolen job that inherits the isolation of its victim.
+    /// Set for a stolen job that inherits the isolation of its victim.
     pub(crate) isolated: Option<(Theft, Isolation)>,
 }
 
 impl Found {
-    /// Returns a job that comes from no deque of another worker.
+    /// Wraps a job that does not come from another worker's deque.
     pub(crate) const fn own(job: JobRef) -> Self {
         Self {
             job,
@@ -70,12 +72,13 @@ impl Found {
     }
 }
 
-/// What a worker tells others of the job that it runs.
+/// What a worker tells others about the job that it runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Lineage {
-    /// The stolen job, if it was stolen, and is isolated.
+    /// The job that the worker runs, if it was stolen and is isolated.
     theft: Option<Theft>,
-    /// The first position of the worker's deque at which there may be jobs of that job.
+    /// The first position of the worker's deque at which there may be jobs that this job has
+    /// pushed.
     begin: Position,
     isolation: Isolation,
     /// The first position of the worker's deque at which there may be isolated jobs.
@@ -83,9 +86,9 @@ pub(crate) struct Lineage {
 }
 
 impl<P: Platform> WorkerThread<P> {
-    /// Whether this worker is in an [isolated](Self::isolate) job, or its pool isolates all. For
-    /// platforms: a detached job that such a worker spawns belongs into the injector, since those
-    /// on the worker's deque may be run in its waits.
+    /// Whether this worker is in an [isolated](Self::isolate) job, or its pool isolates all waits.
+    /// For platforms: a detached job that such a worker spawns belongs in the injector, because
+    /// jobs on the worker's deque may run in its waits.
     #[inline]
     pub fn is_isolated(&self) -> bool {
         self.shared().lineage().isolation() != Isolation::Anything
@@ -106,8 +109,8 @@ impl<P: Platform> WorkerThread<P> {
         });
     }
 
-    /// Returns what this worker, and those that run jobs of the job that it runs, may run while
-    /// they wait.
+    /// Returns what the job that this worker runs allows it to run while it waits. This also
+    /// applies to workers that run jobs that this job has pushed.
     pub(crate) fn isolation_of_job(&self) -> Isolation {
         if self.can_isolate() {
             self.shared().lineage().isolation()
@@ -116,7 +119,7 @@ impl<P: Platform> WorkerThread<P> {
         }
     }
 
-    /// Returns what this worker may run while it waits now.
+    /// Returns what this worker may run if it waits at this moment.
     pub fn isolation(&self) -> Isolation {
         if !self.can_isolate() {
             return Isolation::Anything;
@@ -125,10 +128,11 @@ impl<P: Platform> WorkerThread<P> {
         self.isolation_of_job().max(ambient)
     }
 
-    /// Runs a closure in which this worker, and those that steal jobs of the closure, may run only
-    /// this while they wait, or less if they are already restricted to less.
+    /// Runs a closure. In its waits, this worker may run only what `isolation` allows, or less if
+    /// it is already restricted to less. This also applies to workers that steal jobs of the
+    /// closure.
     ///
-    /// In a breadth-first deque, this has no effect: a worker that takes its oldest job first
+    /// With a breadth-first deque, this has no effect: a worker that takes its oldest job first
     /// cannot skip the jobs that it had before.
     pub fn isolate<R>(&self, isolation: Isolation, closure: impl FnOnce() -> R) -> R {
         if !self.can_isolate() {
@@ -150,7 +154,7 @@ impl<P: Platform> WorkerThread<P> {
         Inner::begin(self, lineage, true)
     }
 
-    /// Runs a closure that runs a job of another worker.
+    /// Calls a closure that runs another job, and publishes a lineage for that job meanwhile.
     pub(crate) fn with_lineage(
         &self,
         theft: Option<Theft>,
@@ -169,11 +173,11 @@ impl<P: Platform> WorkerThread<P> {
     }
 
     /// Whether a job of a worker's deque descends from what this worker has pushed from a position
-    /// on. May return false for one that does, and `None` if a lineage changes meanwhile.
+    /// on. May return false for a job that does, and returns `None` if a lineage changes meanwhile.
     pub(crate) fn descends(&self, job: Theft, from: Position) -> Option<bool> {
         let workers = self.registry().workers();
         let mut job = job;
-        // What others publish changes meanwhile, so the steps might go round in a circle.
+        // What others publish changes meanwhile, so the steps might go in a circle.
         for _ in 0..workers.len() {
             if job.victim == self.index().get() {
                 let position = job.position;
@@ -189,15 +193,15 @@ impl<P: Platform> WorkerThread<P> {
         Some(false)
     }
 
-    /// Whether a job is known to descend so.
+    /// Whether a job is known to descend from what this worker has pushed from a position on.
     #[cfg(all(test, not(loom)))]
     pub(crate) fn is_descendant(&self, job: Theft, from: Position) -> bool {
         self.descends(job, from) == Some(true)
     }
 }
 
-/// A worker that runs a job, or a closure, with a lineage of its own. Publishes the lineage of what
-/// is below it when it is dropped, by a panic too.
+/// A worker that runs a job, or a closure, with a lineage of its own. When this is dropped, even by
+/// a panic, it publishes the lineage of the outer job.
 pub(crate) struct Inner<'w, P: Platform> {
     worker: &'w WorkerThread<P>,
     outer: Lineage,
@@ -209,7 +213,7 @@ pub(crate) struct Inner<'w, P: Platform> {
 }
 
 impl<'w, P: Platform> Inner<'w, P> {
-    /// The lineage has the position of the outer one from which jobs are isolated.
+    /// Publishes a lineage. Its `isolated_from` is not used, but derived from the outer lineage.
     fn begin(worker: &'w WorkerThread<P>, lineage: Lineage, is_same_job: bool) -> Self {
         let published = worker.shared().lineage();
         let outer = published.own();
@@ -241,10 +245,11 @@ impl<P: Platform> Drop for Inner<'_, P> {
         let end = self.worker.own().next_position();
         let mut outer = self.outer;
         if self.is_same_job {
-            // A job that ran in the closure may have left some.
+            // A job that ran in the closure may have left jobs, and so published a later begin.
             outer.begin = published.own().begin;
         } else if end != self.begin {
-            // Jobs that were pushed since are left, or were stolen, and are not of the outer job.
+            // Jobs that were pushed since are left, or were stolen, and do not belong to the outer
+            // job.
             outer.begin = end;
         }
         self.worker.begin.set(self.outer_begin);

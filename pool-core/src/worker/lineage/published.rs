@@ -10,7 +10,7 @@ use crate::{
     primitive::{AtomicUsize, Ordering, fence},
 };
 
-/// The [`Lineage`] of a worker, which the worker writes and all read.
+/// The [`Lineage`] of a worker, which only that worker writes and all workers read.
 ///
 /// A sequence lock: a reader that comes in the middle of a change learns nothing.
 pub(crate) struct PublishedLineage {
@@ -39,21 +39,21 @@ impl PublishedLineage {
         }
     }
 
-    /// Returns what the worker may run while it waits. For the worker itself.
+    /// Returns what the worker may run while it waits. Only for the worker itself.
     #[inline]
     pub(crate) fn isolation(&self) -> Isolation {
         // Ordering: Relaxed; this thread has written it, or the one that was the worker before.
         Self::isolation_in(self.victim_and_isolation.load(Ordering::Relaxed))
     }
 
-    /// Returns what the worker may run while it waits, and whether a job that it has pushed at a
-    /// position is isolated so. For a thief that has acquired the push of that job, which is not a
-    /// detached one.
+    /// Returns what the worker may run while it waits, and whether this also applies to the job
+    /// that it has pushed at a position. For a thief that has acquired the push of that job, which
+    /// is not a detached job.
     #[inline]
     pub(crate) fn isolation_at(&self, position: Position) -> (Isolation, bool) {
         // Ordering: Acquire pairs with the Release of `publish`. The push of an isolated job comes
-        // after that, so that the thief sees it in any case. But if it sees an isolation that began
-        // after the push, it must see from where on.
+        // after that `publish`, so a thief sees the isolation in any case. But a thief that sees an
+        // isolation that began after the push must also see from which position on it applies.
         let isolation = Self::isolation_in(self.victim_and_isolation.load(Ordering::Acquire));
         let is_isolated = isolation != Isolation::Anything && {
             // Ordering: Relaxed, after the Acquire.
@@ -68,7 +68,7 @@ impl PublishedLineage {
     }
 
     /// Returns the stolen job that the worker runs, if it is isolated. In the middle of a change,
-    /// returns any.
+    /// the result is arbitrary.
     pub(in crate::worker) fn theft(&self) -> Option<Theft> {
         self.own().theft
     }
@@ -101,7 +101,8 @@ impl PublishedLineage {
         let version = self.version.load(Ordering::Acquire);
         let lineage = self.own();
         // Ordering: pairs with the fence of `publish`. If a read above saw a later change, the read
-        // below sees the odd version of that change. A weaker one would let that read come first.
+        // below sees the odd version of that change. A weaker fence would let the read below come
+        // first.
         fence(Ordering::Acquire);
         // Ordering: Relaxed, after the fence.
         let is_consistent =
@@ -119,8 +120,8 @@ impl PublishedLineage {
         // Ordering: Relaxed; only this worker writes it.
         let before = self.victim_and_isolation.load(Ordering::Relaxed);
         if victim == 0 && before >> ISOLATION_BITS == 0 {
-            // No reader uses the begin of a lineage without a theft, neither of this one nor of
-            // the one before. So calls from outside need no new version.
+            // No reader uses the begin of a lineage without a theft. Neither this lineage nor the
+            // one before has a theft, so calls from outside need no new version.
             //
             // Ordering: Relaxed, before the Release.
             self.isolated_from.store(isolated_from, Ordering::Relaxed);
