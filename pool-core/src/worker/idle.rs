@@ -1,6 +1,6 @@
 //! How a worker that has found no job searches, sleeps and wakes up.
 //!
-//! This is the only loop of a pool that calls [`IdleSession`], and a state machine:
+//! This is the only loop of a pool that calls [`IdleSession`]. It is a state machine:
 //!
 //! | from | to | by | what happens |
 //! | --- | --- | --- | --- |
@@ -17,11 +17,11 @@
 //! | parked | woken | drop of [`Token`] | The worker counts as awake, and its thread may run |
 //!
 //! A worker that ends its search wakes others for what it leaves. From the state sleepy on, others
-//! may leave its deque out: [`LeftOut`]. While it is parked, its thread may be replaced by another;
-//! while it is lent, a guest may be the worker.
+//! may leave out its deque: see [`LeftOut`]. While the worker is parked, another thread may run
+//! instead of its own, see [`Token`]; while it is lent, a guest may be the worker.
 //!
-//! The protocol may leave the states sleepy and registered out, and asks for the last look at most
-//! once in each call.
+//! The protocol may skip the states sleepy and registered, and asks for the last look at most once
+//! in each call.
 //!
 //! # What memory safety rests on
 //!
@@ -29,7 +29,8 @@
 //! to its drop this file touches nothing of the worker but its shared half, its registry and its
 //! number, which never change. [`Idle::rest`] drops the guards in the order that this needs: the
 //! seat, then [`LeftOut`], which writes to the worker, then the token. A panic of the protocol, or
-//! of what it calls, does not come by: [`IdleSession::no_work_found`] ends the process.
+//! of what it calls, drops them too, the seat first; then `WorkerThread::run_jobs_until` ends the
+//! process.
 
 use core::{mem, ptr};
 
@@ -52,7 +53,8 @@ pub(crate) enum Setter {
     Worker,
     /// Any other thread.
     Outside,
-    /// Any thread, which requests the worker to stop. The worker waits at top level, below no job.
+    /// Any thread, which requests the worker to stop. The worker waits at top level, outside any
+    /// job.
     Stop,
 }
 
@@ -81,7 +83,7 @@ enum Slept {
 enum End {
     Job(Found),
     LatchIsSet,
-    /// An operation of thread progress is due, and up to so many more.
+    /// An operation of thread progress is due. Up to this many more may be run after it.
     Due(DueOperation, usize),
 }
 
@@ -95,7 +97,7 @@ impl End {
     }
 }
 
-/// What became of a call of the protocol.
+/// The outcome of a call of the protocol.
 enum Rest<'w, P: Platform> {
     /// The worker was not asked for a last look.
     Relaxed,
@@ -119,8 +121,8 @@ impl<P: Platform> WorkerThread<P> {
             match end {
                 End::Job(found) => return Some(found),
                 End::LatchIsSet => return None,
-                // It may take as long as a job, and may wait for one. So the worker is active
-                // meanwhile: a poster must not count on a worker that runs an operation.
+                // The operation may take as long as a job, and may wait for one. So the worker is
+                // active meanwhile: a poster must not count on a worker that runs an operation.
                 End::Due(operation, more) => {
                     self.run_operation(operation);
                     self.run_operations(more);
@@ -129,15 +131,17 @@ impl<P: Platform> WorkerThread<P> {
         }
     }
 
-    /// Returns this worker, unless it is registered as a sleeper: then its own parker searches.
+    /// Returns this worker, unless it is registered as a sleeper, which means that its own parker
+    /// searches.
     pub(crate) fn awake_index(&self) -> Option<WorkerIndex> {
         (!self.may_be_left_out.get()).then_some(self.index())
     }
 }
 
 impl<'w, P: Platform> Idle<'w, P> {
-    /// Begins a search. A worker of this pool that sets the latch is running the job that this one
-    /// waits for, and that will end soon, more likely than not. Another thread may take any time.
+    /// Begins a search. If a worker of this pool sets the latch, it is running the job that this
+    /// worker waits for, which will probably end soon. Any other thread may take any amount of
+    /// time.
     fn begin(worker: &'w WorkerThread<P>, setter: Setter) -> Self {
         worker.observer().observe(Event::Idle, P::now);
         let purpose = match setter {
@@ -244,7 +248,7 @@ impl<'w, P: Platform> Idle<'w, P> {
         Rest::Slept { seat, token }
     }
 
-    /// Goes on after a last look that has seen work, when the worker is no longer registered.
+    /// Continues after a last look that has seen work, when the worker is no longer registered.
     fn turn_back(&mut self, look: LastLook) {
         self.worker.observer().observe(Event::TurnedBack, P::now);
         if look.is_relied_on {
@@ -256,12 +260,12 @@ impl<'w, P: Platform> Idle<'w, P> {
     }
 }
 
-/// A worker that may be registered as a sleeper: others may leave its deque, which is empty, out of
-/// their searches. Its fast push is disabled, so that the worker announces its next job. If its own
-/// parker queues that job, the worker also wakes itself.
+/// A worker that may be registered as a sleeper: others may leave out its deque, which is empty,
+/// when they search. Its fast push is disabled, so that the worker announces its next job. If its
+/// own parker queues that job, the worker also wakes itself.
 struct LeftOut<'w, P: Platform> {
     worker: &'w WorkerThread<P>,
-    /// Whether the worker was registered before: then its parker searches.
+    /// Whether the worker was registered already, which means that its parker searches.
     was_left_out: bool,
 }
 
@@ -287,8 +291,8 @@ impl<P: Platform> Drop for LeftOut<'_, P> {
 }
 
 /// A worker that counts as asleep: for its observer, for the detection of deadlocks, and for a
-/// limit on threads that run, whose token it has given back. Takes the token again when it is
-/// dropped.
+/// limit on running threads, to which it has given back its token. Takes the token again when this
+/// is dropped.
 pub(super) struct Token<'w, P: Platform> {
     worker: &'w WorkerThread<P>,
 }
@@ -316,7 +320,7 @@ impl<P: Platform> Drop for Token<'_, P> {
 }
 
 /// The seat of a worker whose own thread sleeps at top level. While this lives, the thread must not
-/// use the worker. For what lies below the loop, its caller has promised that.
+/// use the worker. The caller of the loop has promised the same for the frames below it.
 ///
 /// Dropping it takes the seat back.
 struct VacantSeat<'w, P: Platform> {
@@ -324,8 +328,8 @@ struct VacantSeat<'w, P: Platform> {
 }
 
 impl<'w, P: Platform> VacantSeat<'w, P> {
-    /// Leaves the worker to guests, if the pool has guests. Not if this thread is a guest itself:
-    /// frames further down its stack use the worker.
+    /// Leaves the worker to guests, if the pool has guests. Does nothing if this thread is a guest
+    /// itself, because frames further down its stack use the worker.
     fn leave(worker: &'w WorkerThread<P>) -> Option<Self> {
         if !P::has_guests(worker.registry()) || worker.is_guest() {
             return None;
@@ -352,7 +356,8 @@ impl<P: Platform> Drop for VacantSeat<'_, P> {
         while !seat.reclaim(worker) {
             worker.parker().relax();
         }
-        // SAFETY: 1. it was the thread's worker until `leave`, and stays in place until it leaves.
+        // SAFETY: 1. it was the thread's worker until `VacantSeat::leave`, and stays in place until
+        // `WorkerThread::leave`.
         unsafe { P::set_current(worker) };
     }
 }

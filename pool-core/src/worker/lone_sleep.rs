@@ -1,19 +1,19 @@
 //! How a worker says that it sleeps in an isolated wait, and how it is woken.
 //!
-//! Such a worker counts as active all the time, as one in a long job does. So no poster relies on
+//! Such a worker counts as active all the time, like a worker in a long job. So no poster relies on
 //! it, and the sleep protocol does not know that it waits. It sleeps on its parker, and says so in
 //! a word of its own, [`LoneSleep`]; whatever wakes one worker looks there first:
 //!
-//! | it is woken by | who has written before | and looks after |
+//! | waker | what it writes first | what comes before its look |
 //! | --- | --- | --- |
 //! | the thread that sets its latch | the latch, whose waiter sleeps | the exchange of the latch |
-//! | a thread that gives it a job for it alone | its inbox | a sequentially consistent fence |
+//! | a thread that gives it a job that only it may run | its inbox | a `SeqCst` fence |
 //! | a thread outside that spawns a job of its scope | the queue of the scope; a call | likewise |
 //! | a worker that runs what it waits for, and queues a job | its own deque | likewise |
 //!
-//! The last of them follows the chain of thefts, see [`lineage`](super::lineage). So that it looks,
-//! a worker disables the fast push of the others when it has said that it sleeps, and then searches
-//! for the last time. No other job wakes it.
+//! The last of these wakers follows the chain of thefts, see [`lineage`](super::lineage). To make
+//! it look, a worker that has said that it sleeps disables the fast push of the others, and then
+//! searches for the last time. No other job wakes the worker.
 
 use sleep_core::WorkerIndex;
 
@@ -36,7 +36,7 @@ pub(crate) struct LoneSleep {
 const AWAKE: u8 = 0;
 const HOST_SLEEPS: u8 = 1;
 const GUEST_SLEEPS: u8 = 2;
-/// Beside one of the last two: the worker may run jobs of others.
+/// A bit beside one of the last two: the worker may run jobs of other workers.
 const AWAITS_JOBS: u8 = 4;
 
 impl LoneSleep {
@@ -49,8 +49,8 @@ impl LoneSleep {
 
     /// Notes that a job was spawned that the worker may take.
     pub(super) fn call(&self) {
-        // Ordering: Release pairs with the Acquire of `answer_call`: the worker sees the job. An
-        // exchange: a worker that sees a later call sees the job of this one, too.
+        // Ordering: Release pairs with the Acquire of `answer_call`: the worker sees the job. This
+        // is an exchange, so that a worker that sees a later call also sees the job of this one.
         self.is_called.swap(true, Ordering::Release);
     }
 
@@ -64,14 +64,15 @@ impl LoneSleep {
     /// Ends the call, before the worker looks for the job.
     pub(super) fn answer_call(&self) {
         if self.is_called() {
-            // Ordering: Acquire pairs with the Release of `call`. An exchange: if a later call
-            // comes before it, the worker sees the job of that one too, and the call is answered.
+            // Ordering: Acquire pairs with the Release of `call`. This is an exchange: if a later
+            // call comes before it, the worker also sees the job of that call, which is then
+            // answered.
             self.is_called.swap(false, Ordering::Acquire);
         }
     }
 
-    /// Notes that the worker is about to sleep, and executes a fence. `awaits_jobs` says whether it
-    /// may run jobs of others.
+    /// Notes that the worker is about to sleep, and executes a fence. `awaits_jobs` says whether
+    /// the worker may run jobs of other workers.
     pub(super) fn begin(&self, is_guest: bool, awaits_jobs: bool) {
         let sleeps = if is_guest { GUEST_SLEEPS } else { HOST_SLEEPS };
         let state = sleeps | if awaits_jobs { AWAITS_JOBS } else { 0 };
@@ -79,9 +80,9 @@ impl LoneSleep {
         self.state.store(state, Ordering::Relaxed);
         // Ordering: pairs with the fence of a thread that has given this worker a job for it alone,
         // or has queued a job of what it waits for. If that one comes first, we see the job. If
-        // ours does, that thread sees that this worker sleeps. And with the fence of a worker that
-        // enables its fast push: it sees that this worker sleeps, or we disable the fast push
-        // again. Nothing weaker orders our store before our looks.
+        // ours does, that thread sees that this worker sleeps. It also pairs with the fence of a
+        // worker that enables its fast push: that worker sees that this one sleeps, or we disable
+        // the fast push again. Nothing weaker orders our store before our looks.
         fence(Ordering::SeqCst);
     }
 
@@ -94,7 +95,7 @@ impl LoneSleep {
 
     /// Notes that the worker does not sleep after all.
     pub(super) fn cancel(&self) {
-        // Ordering: Relaxed; it receives what it waits for in another way.
+        // Ordering: Relaxed; the worker receives what it waits for in another way.
         self.state.store(AWAKE, Ordering::Relaxed);
     }
 
@@ -108,12 +109,12 @@ impl LoneSleep {
     /// Wakes the worker if it sleeps here. Returns whether it did.
     fn wake(&self, parker: &impl sleep_core::Parker) -> bool {
         // Ordering: Relaxed. The caller has executed a fence since it gave the worker a job, or has
-        // acquired the worker's sleep with the state of its latch.
+        // acquired this word with the state of the worker's latch.
         if self.state.load(Ordering::Relaxed) == AWAKE {
             return false;
         }
-        // Ordering: AcqRel. One of several wakers gets the state, and passes on what it has
-        // written, to a worker that finds itself awake before it has its token.
+        // Ordering: AcqRel. Only one of several wakers gets the state. It publishes what it has
+        // written to a worker that finds itself awake before it has received its token.
         match self.state.swap(AWAKE, Ordering::AcqRel) & !AWAITS_JOBS {
             HOST_SLEEPS => parker.unpark(),
             GUEST_SLEEPS => parker.unpark_guest(),
@@ -130,12 +131,13 @@ impl<P: Platform> Registry<P> {
         shared.lone_sleep().wake(self.parker(worker))
     }
 
-    /// Wakes the workers that sleep in isolated waits, and may run a job that is on a deque now.
-    /// For a platform that has increased the number of workers [that make
+    /// Wakes the workers that sleep in isolated waits and may run a job that is on a deque now. For
+    /// a platform that has increased the number of workers [that make
     /// progress](Platform::parallelism), or that has seen a job wait.
     ///
     /// # Complexity
-    /// Follows a chain of thefts for each worker that has jobs, if any worker sleeps so.
+    /// Follows a chain of thefts for each worker that has jobs, if any worker sleeps in an isolated
+    /// wait.
     pub fn wake_isolated_waiters(&self) {
         // Ordering: pairs with the fence of a worker that sleeps in an isolated wait. If that one
         // comes first, we see that it sleeps. If ours does, it sees the jobs. Nothing weaker orders
@@ -144,7 +146,8 @@ impl<P: Platform> Registry<P> {
         self.wake_waiters_with_jobs();
     }
 
-    /// Does so for a caller that has executed such a fence.
+    /// Does what [`wake_isolated_waiters`](Self::wake_isolated_waiters) does, for a caller that has
+    /// already executed such a fence.
     pub(crate) fn wake_waiters_with_jobs(&self) {
         if self.lone_sleepers() == 0 {
             return;
@@ -159,7 +162,7 @@ impl<P: Platform> Registry<P> {
         });
     }
 
-    /// Wakes the workers that sleep while they wait, in isolation, for what this worker runs.
+    /// Wakes the workers that sleep while they wait, in isolation, for what `worker` runs.
     fn wake_awaiting(&self, worker: WorkerIndex) {
         self.find_awaiting(worker, |waiter| {
             self.wake_lone_sleeper(waiter);
@@ -168,17 +171,18 @@ impl<P: Platform> Registry<P> {
         });
     }
 
-    /// Calls `holds` with each such worker, until it returns true. Returns whether it did.
+    /// Calls `holds` with each worker that sleeps while it waits, in isolation, for what `worker`
+    /// runs, until `holds` returns true. Returns whether it did.
     ///
-    /// Compares no positions. A worker that waits for what it has pushed later than the stolen job
-    /// is among them, and may be woken in vain.
+    /// Does not compare positions. So a worker that waits only for what it has pushed after the
+    /// stolen job is among them, and may be woken in vain.
     fn find_awaiting(
         &self,
         worker: WorkerIndex,
         mut holds: impl FnMut(WorkerIndex) -> bool,
     ) -> bool {
         let mut theft = self.workers()[worker.get()].lineage().theft();
-        // What others publish changes meanwhile, so the steps might go round in a circle.
+        // What others publish changes meanwhile, so the steps might go in a circle.
         for _ in 0..self.num_workers() {
             let Some(victim) = theft.and_then(|it| self.worker(it.victim).ok()) else {
                 break;
@@ -192,9 +196,9 @@ impl<P: Platform> Registry<P> {
         false
     }
 
-    /// Tells a worker that [waits in isolation](crate::ScopeCore::isolated_waiter) for a scope,
-    /// or will, that a job of the scope was queued where it
-    /// [looks](crate::ScopeCore::run_taking) during that wait. It does not overlook the
+    /// Tells a worker that [waits in isolation](crate::ScopeCore::isolated_waiter) for a scope, or
+    /// will do so, that a job of the scope was queued where it
+    /// [looks](crate::ScopeCore::run_taking) during that wait. The worker does not overlook the
     /// job.
     ///
     /// Call this after queueing.
@@ -211,8 +215,8 @@ impl<P: Platform> Registry<P> {
 }
 
 impl<P: Platform> WorkerThread<P> {
-    /// Whether a worker sleeps that waits, in isolation, for what this worker runs. It may run what
-    /// this one queues.
+    /// Whether a sleeping worker waits, in isolation, for what this worker runs. That worker may
+    /// run what this one queues.
     ///
     /// For a poster that has executed a fence since it queued a job.
     #[inline]
@@ -222,7 +226,7 @@ impl<P: Platform> WorkerThread<P> {
     }
 
     /// Wakes the workers that sleep while they wait, in isolation, for what this worker runs. For a
-    /// poster, as above.
+    /// poster that has executed a fence since it queued a job.
     #[cold]
     pub(crate) fn wake_awaiting(&self) {
         let registry = self.registry();
