@@ -1,8 +1,8 @@
 //! What becomes of a worker's jobs and operations when the worker turns to something else.
 //!
-//! Other workers take them, but not one that waits in isolation: it could not tell that they
-//! descend from what it waits for, and it may be the only other one. So a worker runs them itself
-//! before it parks, and before it goes on after an isolated job, in a wait too.
+//! Other workers take them, but a worker that waits in isolation does not: it could not tell that
+//! they descend from what it waits for, and it may be the only other worker. So a worker runs its
+//! jobs itself before it parks, and before it continues after an isolated job, even in a wait.
 
 use deque_core::Position;
 
@@ -28,11 +28,12 @@ impl<P: Platform> WorkerThread<P> {
         is_due
     }
 
-    /// Wakes another worker for what this one leaves behind when it leaves before the pool ends.
+    /// Wakes another worker for the jobs and operations of this one, which is about to leave before
+    /// the pool ends, or to block.
     #[doc(alias = "hand_over")]
     pub fn notify_leftovers(&self) {
         if self.leave_jobs_and_operations() || self.has_work_for_others() {
-            // As if it were posted now by a thread that will not run it.
+            // As if the work were posted now, by a thread that will not run it.
             self.registry().announce_jobs(1, false);
             if self.has_pending_jobs() {
                 // Ordering: pairs with the fence of a worker that falls asleep in an isolated wait.
@@ -44,9 +45,9 @@ impl<P: Platform> WorkerThread<P> {
         }
     }
 
-    /// Runs what an isolated job has left on the deque from a position on: jobs of scopes. After
-    /// the job, no worker that waits in isolation would find that they descend from what it waits
-    /// for, and this worker may run something that waits for that one, or park.
+    /// Runs the jobs of scopes that an isolated job has left on the deque from a position on. After
+    /// the isolated job, a worker that waits in isolation could not find out that they descend from
+    /// what it waits for, and this worker may run something that waits for that worker, or park.
     pub(crate) fn run_rest_from(&self, begin: Position) {
         P::run_cold(ColdPath(Path::RunRest(self, begin)));
     }
@@ -55,9 +56,9 @@ impl<P: Platform> WorkerThread<P> {
         while self.own().next_position().is_at_or_after(begin) && self.run_isolated_job(begin) {}
     }
 
-    /// Runs the jobs that are left on this worker's deque, before it leaves them. A worker that
+    /// Runs the jobs that are left on this worker's deque, before the worker leaves. A worker that
     /// waits in isolation may not take them, although it may wait for them, and may be the only
-    /// other one.
+    /// other worker.
     ///
     /// What they spawn goes where other workers, or the one that waits, look for it. So this ends.
     pub fn run_leftovers(&self) {

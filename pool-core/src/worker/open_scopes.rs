@@ -1,8 +1,8 @@
 //! The scopes that a worker's innermost job has opened, while the worker waits in isolation.
 //!
-//! What a thread that is not a worker spawns in such a scope is in a queue of the scope, and in
-//! none of those that the worker looks at. So a frame that waits for the scope, or for one of its
-//! jobs, finds the queue here.
+//! Jobs that a thread outside the pool spawns in such a scope are in a queue of the scope, and in
+//! none of the queues that the worker usually looks at. So a frame that waits for the scope, or for
+//! one of its jobs, finds the queue of the scope here.
 
 use core::{cell::Cell, fmt, mem, ptr};
 
@@ -13,7 +13,7 @@ use crate::job::JobRef;
 #[cfg(test)]
 mod tests;
 
-/// Takes a job of a scope that no worker has queued.
+/// Takes one of the jobs of a scope that no worker has queued.
 pub(crate) type TakeOutside<'a> = &'a (dyn Fn() -> Option<JobRef> + Sync);
 
 /// The open scopes of a worker's innermost job.
@@ -27,12 +27,12 @@ struct OpenScope {
     take: TakeOutside<'static>,
     /// Its jobs on the worker's deque begin here, or later.
     from: Cell<Position>,
-    /// How many jobs of the worker are one inside the other where it is opened.
+    /// How many jobs of the worker are nested where the scope is opened.
     depth: usize,
     outer: *const Self,
 }
 
-/// Puts the list back as it was when it is dropped, by a panic too.
+/// Restores the list when this is dropped, even by a panic.
 pub(super) struct Reset<'w> {
     list: &'w OpenScopes,
     outer: *const OpenScope,
@@ -59,8 +59,8 @@ impl OpenScopes {
         }
     }
 
-    /// Calls a closure while a scope is open, whose jobs are taken by `take`, and from the worker's
-    /// deque from a position on, in a job at this depth.
+    /// Calls a closure while a scope is open that a job at this depth has opened. The scope's jobs
+    /// are taken by `take`, and from the worker's deque from the position `from` on.
     pub(super) fn while_open<R>(
         &self,
         take: TakeOutside<'_>,
@@ -81,14 +81,13 @@ impl OpenScopes {
         closure()
     }
 
-    /// Returns the position from which on the jobs of the innermost scope are on the worker's
-    /// deque.
+    /// Returns the position at which the jobs of the innermost scope begin on the worker's deque.
     pub(super) fn begin_of_innermost(&self) -> Option<Position> {
         self.scopes().next().map(|scope| scope.from.get())
     }
 
-    /// Says that the deque ends at this position, because an older job was popped. What is pushed
-    /// from now on takes the positions of popped jobs, and may be of any of these scopes.
+    /// Notes that the deque ends at this position, because an older job was popped. Jobs that are
+    /// pushed from now on take the positions of popped jobs, and may belong to any of these scopes.
     pub(super) fn lower_begins(&self, end: Position) {
         // An outer scope does not begin later than an inner one.
         for scope in self.scopes() {
@@ -110,8 +109,8 @@ impl OpenScopes {
         })
     }
 
-    /// Takes a job of one of the innermost scopes, of this many at most, and of those alone that
-    /// the job at this depth has opened.
+    /// Takes a job of one of the `num_scopes` innermost scopes, but only of scopes that the job at
+    /// this depth has opened.
     pub(super) fn find_job(&self, num_scopes: usize, depth: usize) -> Option<JobRef> {
         let is_own = |scope: &&OpenScope| scope.depth >= depth;
         let mut scopes = self.scopes().take(num_scopes).take_while(is_own);

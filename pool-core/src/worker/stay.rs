@@ -1,51 +1,54 @@
-//! What a worker is in the middle of that restricts the use of its deque.
+//! What a worker is doing that restricts the use of its deque.
 
 use deque_core::Position;
 
 use crate::{isolation::Isolation, job::JobRef, platform::Platform, worker::WorkerThread};
 
-/// What a worker is in the middle of that restricts the use of its deque.
+/// What a worker is doing that restricts the use of its deque.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Stay {
-    /// Nothing.
+    /// Nothing of that kind.
     Own,
-    /// In an isolated wait, a job that was for this worker alone.
+    /// It runs, in an isolated wait, a job that only this worker may run.
     LoneJob,
-    /// A thread has borrowed it in an isolated call, when the deque ended here.
+    /// A thread has borrowed it in an isolated call, when the deque ended at this position.
     Borrowed(Position),
 }
 
 impl<P: Platform> WorkerThread<P> {
-    /// Whether this worker may post jobs of scopes on its deque. Otherwise they go where those of a
-    /// thread outside the pool go. For platforms, in each function that spawns in a scope.
+    /// Whether this worker may post jobs of scopes on its deque. Otherwise, such jobs go where
+    /// those of a thread outside the pool go. Platforms ask this in each function that spawns in a
+    /// scope.
     ///
-    /// In an isolated wait a worker runs jobs that are for it alone, those of broadcasts. What such
-    /// a job spawned on the deque would lie among the jobs of the wait, and be of another scope. By
-    /// way of the scope it comes to the worker that waits for it, or to any other. The jobs of a
-    /// [borrower](crate::LentWorker) may be of any scope, too.
+    /// In an isolated wait, a worker also runs jobs that only it may run, those of broadcasts. If
+    /// such a job spawned jobs on the deque, they would lie among the jobs of the wait, although
+    /// they belong to another scope. Spawned by way of their scope, they reach the worker that
+    /// waits for it, or any other. The jobs that a [borrower](crate::LentWorker) runs may belong to
+    /// any scope, too.
     #[inline]
     pub fn may_post(&self) -> bool {
         matches!(self.stay.get(), Stay::Own)
     }
 
-    /// Runs jobs until a latch is set, for a thread that has borrowed this worker in the middle of
-    /// an isolated call. It runs any job, on a stack of its own, and keeps what the waits of
-    /// the lender rely on:
-    /// - The deque ends where it ended, or beyond. So the older jobs are taken from its begin, as
-    ///   thieves take them.
-    /// - The jobs that the borrower runs leave none there. So their own waits are isolated, what
-    ///   they spawn for no wait goes to the injector, and what they spawn in a scope [goes by way
-    ///   of the scope](Self::may_post).
+    /// Calls a closure that runs any jobs, on top of waits that are not for them: for a thread that
+    /// has borrowed this worker in an isolated call, for a yield in such a call, or before the
+    /// worker leaves. Preserves what those waits rely on:
+    /// - The deque ends where it ended before, or beyond. So older jobs are taken from its begin,
+    ///   as thieves take them.
+    /// - The jobs that the closure runs leave no jobs there. So their own waits are isolated, their
+    ///   detached jobs go to the injector, and what they spawn in a scope [goes by way of the
+    ///   scope](Self::may_post).
     pub(super) fn borrow_isolated(&self, until: impl FnOnce()) {
         let floor = self.own().next_position();
         self.run_foreign(Stay::Borrowed(floor), Isolation::Subtree, until);
     }
 
-    /// Runs a job that this worker alone may run, in an isolated wait, or a job that waits in a way
-    /// of its own.
+    /// Runs a job that only this worker may run, in an isolated wait, or in an isolated job that
+    /// waits in its own way.
     ///
-    /// It may not be of the subtree. What waits in it is isolated all the same: it is above the
-    /// frame that waits here. It leaves no job on the deque, see [`may_post`](Self::may_post).
+    /// The job need not belong to the subtree. Its own waits are isolated all the same, because
+    /// they are on top of the frame that waits here. It leaves no jobs on the deque, see
+    /// [`may_post`](Self::may_post).
     ///
     /// # Safety
     /// 1. As for [`JobRef::execute`].
@@ -54,15 +57,15 @@ impl<P: Platform> WorkerThread<P> {
         self.run_foreign(Stay::LoneJob, isolation, || unsafe { self.run(job) });
     }
 
-    /// Calls a closure that runs jobs above waits which are not for them, and leaves none of theirs
-    /// on the deque.
+    /// Calls a closure that runs jobs on top of waits that are not for them, and that leaves none
+    /// of their jobs on the deque.
     fn run_foreign(&self, stay: Stay, isolation: Isolation, closure: impl FnOnce()) {
         let begin = self.own().next_position();
         let outer = self.stay.replace(stay);
         self.with_lineage(None, isolation, closure);
         self.stay.set(outer);
         // If the deque ends elsewhere, thieves have taken what these jobs have pushed, and all
-        // older jobs before. They may not have ended with what they run of it.
+        // older jobs before. The thieves may still run some of that.
         let end = self.own().next_position();
         if end != begin {
             self.foreign_until.set(end);
@@ -70,17 +73,17 @@ impl<P: Platform> WorkerThread<P> {
     }
 
     /// Whether thieves may have taken a job at this position from the jobs of
-    /// [`run_foreign`](Self::run_foreign). Only their last position is noted, so what was taken
-    /// before is among them.
+    /// [`run_foreign`](Self::run_foreign). Only the last position of such jobs is noted, so all
+    /// jobs that were taken before it count as such.
     pub(super) fn may_be_foreign(&self, position: Position) -> bool {
         let until = self.foreign_until.get();
-        // The deque never ends below that again. If nothing was noted, or positions have come round
-        // since, it seems to.
+        // The deque never ends before that position again. If it seems to, no position was noted,
+        // or positions have wrapped around since.
         !position.is_at_or_after(until) && self.own().next_position().is_at_or_after(until)
     }
 
-    /// Takes a job of this worker's deque for a thread that has borrowed the worker: the newest
-    /// from a position on, or else the oldest one.
+    /// Takes a job of this worker's deque in [`borrow_isolated`](Self::borrow_isolated): the newest
+    /// one, if it was pushed from a position on, or else the oldest one.
     #[cold]
     pub(super) fn take_borrowed_job(&self, floor: Position) -> Option<JobRef> {
         self.take_job_from(floor).or_else(|| self.pop_oldest())
