@@ -1,4 +1,4 @@
-//! How a worker takes the jobs of its own queues, and runs a job.
+//! How a worker takes jobs from its own queues, and how it runs a job.
 
 use deque_core::Position;
 
@@ -29,8 +29,8 @@ impl<P: Platform> WorkerThread<P> {
         self.run_as_job(name, || unsafe { job.execute() });
     }
 
-    /// Calls a closure that does what a job with this name has to do, and counts it as that job. It
-    /// must not unwind.
+    /// Calls a closure that does the work of a job with this name, and counts it as that job. The
+    /// closure must not unwind.
     #[inline]
     pub(crate) fn run_as_job(&self, name: JobName, run: impl FnOnce()) {
         self.observer().observe(Event::Job(name), P::now);
@@ -42,7 +42,8 @@ impl<P: Platform> WorkerThread<P> {
         self.observer().observe(Event::JobEnd, P::now);
     }
 
-    /// Runs a job that this worker has found, with the lineage of the one that has pushed it.
+    /// Runs a job that this worker has found. A stolen job that inherits the isolation of its
+    /// victim runs with a lineage.
     ///
     /// # Safety
     /// 1. As for [`JobRef::execute`].
@@ -56,7 +57,7 @@ impl<P: Platform> WorkerThread<P> {
         }
     }
 
-    /// Runs a stolen job with its lineage, and what it has left on the deque.
+    /// Runs a stolen job with its lineage, and then what the job has left on the deque.
     ///
     /// # Safety
     /// 1. As for [`JobRef::execute`].
@@ -71,7 +72,7 @@ impl<P: Platform> WorkerThread<P> {
         });
     }
 
-    /// Returns how many jobs from queues are being run, one inside the other.
+    /// Returns how many jobs from queues are nested on this worker's stack.
     #[inline]
     pub(crate) fn depth(&self) -> usize {
         self.depth.get()
@@ -88,8 +89,8 @@ impl<P: Platform> WorkerThread<P> {
     }
 
     /// Takes the newest job of this worker's deque, or else a job for this worker alone; from time
-    /// to time [another one](Self::take_own_in_turn). It must be run before anything returns to a
-    /// join further up the stack.
+    /// to time [another one](Self::take_own_in_turn). The job must be run before control returns to
+    /// an outer join on this stack.
     #[inline]
     pub(crate) fn take_local_job(&self) -> Option<JobRef> {
         let in_turn = self.take_own_in_turn();
@@ -111,30 +112,33 @@ impl<P: Platform> WorkerThread<P> {
             self.own.pop()
         };
         if let Some(job) = popped {
-            // SAFETY: 1. jobs come into this deque by us alone, and it was popped just now.
+            // SAFETY: 1. only we put jobs into this deque, and this job was popped just now.
             unsafe { job.popped_by_owner() };
         }
         popped
     }
 
-    /// Takes the oldest job of this worker's deque. In the wait of a job, only if it was pushed
-    /// since the job has begun. It must be run as that of [`take_local_job`](Self::take_local_job).
+    /// Takes the oldest job of this worker's deque. In a wait within a job, takes it only if it was
+    /// pushed since that job began. As with [`take_local_job`](Self::take_local_job), it must be
+    /// run before control returns to an outer join.
     pub(crate) fn take_oldest_job(&self) -> Option<JobRef> {
         let is_in_wait = self.is_running_job() && !self.is_at_top_level();
         let from = is_in_wait.then(|| self.begin.get());
         from.map_or_else(|| self.pop_oldest(), |from| self.take_oldest_from(from))
     }
 
-    /// Takes the oldest job of this worker's deque if it was pushed from a position on. It must be
-    /// run as that of [`take_local_job`](Self::take_local_job).
+    /// Takes the oldest job of this worker's deque if it was pushed from a position on. As with
+    /// [`take_local_job`](Self::take_local_job), it must be run before control returns to an outer
+    /// join.
     pub(crate) fn take_oldest_from(&self, from: Position) -> Option<JobRef> {
-        // Thieves may take it meanwhile, and then the next one is newer.
+        // Thieves may take that job meanwhile. Then this pops the next one, which is newer.
         let oldest = self.own.deque().oldest()?;
         oldest.is_at_or_after(from).then(|| self.pop_oldest())?
     }
 
-    /// Takes the oldest job of this worker's deque. It must be run as that of
-    /// [`take_local_job`](Self::take_local_job).
+    /// Takes the oldest job of this worker's deque. As with
+    /// [`take_local_job`](Self::take_local_job), it must be run before control returns to an outer
+    /// join.
     pub(super) fn pop_oldest(&self) -> Option<JobRef> {
         let popped = self.own.pop_oldest()?;
         // SAFETY: 1. as in `take_deque_job`.
@@ -146,7 +150,7 @@ impl<P: Platform> WorkerThread<P> {
     pub(crate) fn take_inbox_job(&self) -> Option<JobRef> {
         let mut retries = Retries::new();
         loop {
-            // Only this worker takes from its inbox; `Retry` is a push that has not ended.
+            // Only this worker takes from its inbox; `Retry` means that a push has not ended.
             match self.shared().inbox().steal() {
                 deque_core::Steal::Success(job) => return Some(job),
                 deque_core::Steal::Empty => return None,
@@ -166,7 +170,7 @@ impl<P: Platform> WorkerThread<P> {
         while self.run_inbox_job() {}
     }
 
-    /// Runs one of these jobs likewise, if there is one. Returns whether there was one.
+    /// Runs one of these jobs in the same way, if there is one. Returns whether there was one.
     pub(crate) fn run_inbox_job(&self) -> bool {
         let Some(job) = self.take_inbox_job() else {
             return false;
@@ -180,7 +184,7 @@ impl<P: Platform> WorkerThread<P> {
         true
     }
 
-    /// Runs a job, if there is one. Returns whether there is.
+    /// Runs a job, if there is one. Returns whether there was one.
     pub(crate) fn run_one(&self, found: Option<Found>) -> bool {
         match found {
             Some(found) => {
@@ -193,9 +197,9 @@ impl<P: Platform> WorkerThread<P> {
         }
     }
 
-    /// Lowers the begin of the innermost job to the end of the deque, if that is below: a wait or a
-    /// yield has run jobs that were there before. Otherwise the end would come to it again, and
-    /// what the job has pushed by then would seem to be of others.
+    /// Lowers the begin of the innermost job to the end of the deque, if the end is before it,
+    /// because a wait or a yield has run jobs that were there before this job. Otherwise, jobs that
+    /// this job pushes at positions before its begin would seem to belong to other jobs.
     pub(super) fn lower_begin(&self) {
         let end = self.own().next_position();
         if !end.is_at_or_after(self.begin.get()) {

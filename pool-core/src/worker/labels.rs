@@ -1,4 +1,4 @@
-//! Parts of jobs to which the program gives a name, for traces.
+//! Parts of jobs that the program names, for traces.
 
 use core::{marker::PhantomData, ptr};
 
@@ -9,8 +9,8 @@ use crate::{
 };
 
 impl<P: Platform> WorkerThread<P> {
-    /// Runs a closure as a part of a job that has a name. If this thread is a worker, the worker's
-    /// observer receives where it begins and where it ends, by a panic too.
+    /// Runs a closure as a named part of a job. If this thread is a worker, the worker's observer
+    /// receives an event when the closure begins, and one when it ends, even by a panic.
     ///
     /// The label is a reference to a string, so that a trace keeps it in one word.
     pub fn labeled<R>(label: &'static &'static str, closure: impl FnOnce() -> R) -> R {
@@ -19,9 +19,9 @@ impl<P: Platform> WorkerThread<P> {
     }
 }
 
-/// A part of a job that has a name. Ends when it is dropped.
+/// A named part of a job. It ends when this is dropped.
 struct Labeled<P: Platform> {
-    /// The worker that this thread was, or null. It may be gone by the end, so it is only
+    /// The worker that this thread was, or null. It may be gone by the end, so the pointer is only
     /// compared.
     worker: *const WorkerThread<P>,
     platform: PhantomData<fn() -> P>,
@@ -45,7 +45,7 @@ impl<P: Platform> Drop for Labeled<P> {
     fn drop(&mut self) {
         // SAFETY: 1. the reference is used at once.
         let worker = unsafe { WorkerThread::<P>::current() };
-        // The closure may have ended that this thread is the worker.
+        // The thread may have ceased to be the worker within the closure.
         if let Some(worker) = worker.filter(|&it| ptr::eq(it, self.worker)) {
             worker.observer().observe(Event::LabelEnd, P::now);
         }

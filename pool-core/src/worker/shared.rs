@@ -23,10 +23,11 @@ pub struct WorkerShared<P: Platform> {
     deque: Deque<JobRef, P::Storage>,
     /// Jobs that only this worker may run: broadcasts.
     inbox: P::Queue,
-    /// Jobs that this worker spawned to be run in their order.
+    /// Jobs that this worker spawned to be run in first-in first-out order.
     fifo: JobFifo<P>,
     terminate: CoreLatch,
-    /// Whether the deque may hold jobs that the worker may leave to others, beside those of joins.
+    /// Whether the deque may hold jobs that the worker may leave to others, other than those of
+    /// joins.
     may_hold_posted: AtomicBool,
     /// Which thread uses the other half.
     seat: Seat<P>,
@@ -36,7 +37,7 @@ pub struct WorkerShared<P: Platform> {
     observer: P::Observer,
 }
 
-/// A place for the [`WorkerShared`] of one [`Registry`](crate::Registry).
+/// Storage for the shared halves of the workers of one [`Registry`](crate::Registry).
 ///
 /// Implemented by an array, by a box with a slice (feature `alloc`), and by a slice that is
 /// borrowed exclusively:
@@ -169,15 +170,15 @@ impl<P: Platform> WorkerShared<P> {
         &self.terminate
     }
 
-    /// Notes that the worker is about to push a job that it may leave to others. It executes a
-    /// fence before it looks whether a worker sleeps.
+    /// Notes that the worker is about to push a job that it may leave to others. After the push, it
+    /// must execute a fence before it looks whether a worker sleeps.
     #[inline]
     pub(super) fn note_posted(&self) {
         // Ordering: Relaxed; the worker alone writes this.
         if !self.may_hold_posted.load(Ordering::Relaxed) {
-            // Ordering: Relaxed. The fence of the caller comes after it, as after the push, and
-            // pairs with that of a worker that stops searching: either that one sees both, or the
-            // caller sees that it does not search any more.
+            // Ordering: Relaxed. The caller's fence comes after this store, and after the push. It
+            // pairs with the fence of a worker that stops searching: either that worker sees both,
+            // or the caller sees that it does not search any more.
             self.may_hold_posted.store(true, Ordering::Relaxed);
         }
     }
@@ -187,13 +188,13 @@ impl<P: Platform> WorkerShared<P> {
     pub(super) fn forget_posted(&self) {
         // Ordering: Relaxed; the worker alone writes this, here and above.
         if self.may_hold_posted.load(Ordering::Relaxed) {
-            // Ordering: Relaxed; a thread that does not see it yet wakes a worker too many.
+            // Ordering: Relaxed; a thread that does not see it yet wakes one worker too many.
             self.may_hold_posted.store(false, Ordering::Relaxed);
         }
     }
 
-    /// Whether the deque may hold jobs that the worker may leave to others. Read after the deque
-    /// and after a fence.
+    /// Whether the deque may hold jobs that the worker may leave to others. Must be read after the
+    /// deque and after a fence.
     pub(crate) fn may_hold_posted(&self) -> bool {
         // Ordering: Relaxed, see `note_posted`.
         self.may_hold_posted.load(Ordering::Relaxed)
@@ -210,7 +211,7 @@ impl<P: Platform> WorkerShared<P> {
         &self.observer
     }
 
-    /// Returns the jobs that this worker spawned to be run in their order.
+    /// Returns the jobs that this worker spawned to be run in first-in first-out order.
     pub(super) fn fifo(&self) -> &JobFifo<P> {
         &self.fifo
     }

@@ -1,7 +1,7 @@
-//! Running one job between two steps of what a worker does: in a yield, and in a wait that polls.
+//! Runs one job in the middle of another one: in a yield, and in a wait that polls.
 //!
-//! They differ in an isolated job. A thread that yields asks for a job, and gets any one. A thread
-//! that waits gets what it might run in any other wait.
+//! The two differ in an isolated job. A thread that yields asks for any job. A thread that waits
+//! gets only a job that it might run in any other wait.
 
 use crate::{
     isolation::Isolation,
@@ -11,8 +11,8 @@ use crate::{
 };
 
 impl<P: Platform> WorkerThread<P> {
-    /// Runs one job of this worker's own, if there is one. Also does so in an isolated job, because
-    /// a thread that yields asks for it. Returns whether there is one.
+    /// Runs one of this worker's own jobs, if there is one. Does so even in an isolated job,
+    /// because a thread that yields asks for any job. Returns whether there was one.
     pub fn yield_local(&self) -> bool {
         match self.isolation() {
             Isolation::Anything => self.run_one(self.find_local()),
@@ -20,8 +20,8 @@ impl<P: Platform> WorkerThread<P> {
         }
     }
 
-    /// Runs one job from anywhere in the pool, if there is one. Also does so in an isolated job,
-    /// because a thread that yields asks for it. Returns whether there is one.
+    /// Runs one job from anywhere in the pool, if there is one. Does so even in an isolated job,
+    /// because a thread that yields asks for any job. Returns whether there was one.
     pub fn yield_now(&self) -> bool {
         match self.isolation() {
             Isolation::Anything => self.run_one(self.find_or_maintain()),
@@ -29,13 +29,14 @@ impl<P: Platform> WorkerThread<P> {
         }
     }
 
-    /// Runs one job of this worker's own, for a thread that waits in its own way. In an isolated
-    /// job, only one that it has pushed, or that a thread outside has spawned in one of its scopes,
-    /// or that this worker alone may run. Returns whether there is one.
+    /// Runs one of this worker's own jobs, for a thread that waits in its own way. In an isolated
+    /// job, runs only a job that the isolated job has pushed, one that a thread outside the pool
+    /// has spawned in one of its scopes, or one that only this worker may run. Returns whether
+    /// there was one.
     ///
-    /// If it is the job at `awaited`, the thread has it alone now, and calls `run` instead of it:
-    /// the owner of the job's handle can end both in a shorter way. A panic of `run` ends the
-    /// process, as that of a job does.
+    /// If it is the job at `awaited`, this calls `run` instead of the job, which no other thread
+    /// can reach any more: the owner of the job's handle can end both the job and the handle at
+    /// less cost. A panic of `run` ends the process, like a panic that leaves a job.
     pub fn help_local(&self, awaited: *const (), run: impl FnOnce()) -> bool {
         let (isolation, begin) = (self.isolation(), self.begin.get());
         let newest = match isolation {
@@ -59,7 +60,7 @@ impl<P: Platform> WorkerThread<P> {
 
     /// Runs one job from anywhere in the pool, for a thread that waits in its own way. In an
     /// isolated job, it is restricted like [`help_local`](Self::help_local). Returns whether there
-    /// is one.
+    /// was one.
     pub fn help(&self) -> bool {
         match self.isolation() {
             Isolation::Anything => self.run_one(self.find_or_maintain()),
@@ -82,9 +83,9 @@ impl<P: Platform> WorkerThread<P> {
         found
     }
 
-    /// Runs the job that a search finds, although this worker may not run any job while it waits.
+    /// Runs the job that a search finds, even if this worker may not run that job in a wait.
     fn run_any(&self, find: impl Fn() -> Option<Found>) -> bool {
-        // Its own jobs first, as in any other yield. The older ones are of outer waits.
+        // Its own jobs first, as in any other yield. Older jobs belong to outer waits.
         if self.run_isolated_job(self.begin.get()) {
             return true;
         }
