@@ -39,12 +39,12 @@ fn blocking_against_falling_asleep() {
     });
 }
 
-/// Models a job that a worker has queued and not announced, and then the worker blocks until the
-/// job has been run.
+/// Models a worker that has queued a job without announcing it, and then blocks until the job has
+/// been run.
 #[test]
 fn a_job_of_a_worker_that_blocks_is_not_overlooked() {
     model(2, || {
-        // When the job has been run, the worker is marked as blocked for nothing, and may be
+        // Once the job has been run, the worker is marked as blocked without need, and may be
         // reported.
         let registry = accounted::<TestJec>(2, |_| ());
         with_worker(&registry, 0, |worker| {
@@ -66,7 +66,7 @@ fn a_job_of_a_worker_that_blocks_is_not_overlooked() {
 }
 
 /// Models a thief that sets the latch of a join and then blocks, while the worker that joins falls
-/// asleep. That one is going to be woken, so no report comes before its join has ended.
+/// asleep. The joining worker is going to be woken, so no report comes before its join has ended.
 #[test]
 fn a_thief_that_blocks_against_the_worker_that_it_wakes() {
     model(3, || {

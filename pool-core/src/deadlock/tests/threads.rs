@@ -35,7 +35,7 @@ suite!(hints, super::TestHints);
 
 type Reports = Receiver<(usize, usize)>;
 
-/// A pool that tells its reports: the number of workers that are blocked, and that sleep.
+/// A pool that sends its reports: the numbers of workers that are blocked, and that sleep.
 fn pool<K: TestProtocol>(workers: usize) -> (Arc<Registry<Accounted<K>>>, Reports) {
     let (sender, receiver) = channel();
     let sender = Mutex::new(sender);
@@ -59,7 +59,7 @@ fn block<'s, K: TestProtocol>(
             let ticket = worker.mark_blocked().unwrap();
             tell.send(ticket).unwrap();
             assert!(event.recv().is_err());
-            // The resumer may have done it.
+            // The resumer may have done this already.
             let _ = registry.deadlock().mark_self_unblocked(ticket);
         });
     });
@@ -97,8 +97,8 @@ fn a_pool_without_blocked_workers_is_not_reported<K: TestProtocol>() {
     assert!(reports.try_recv().is_err());
 }
 
-/// Checks that jobs from outside run while a worker is blocked, and that one of them can end the
-/// section.
+/// Checks that jobs from outside run while a worker is blocked, and that such a job can end the
+/// blocked section.
 fn a_job_from_outside_unblocks_a_worker<K: TestProtocol>() {
     for _ in 0..if cfg!(miri) { 3 } else { 300 } {
         let (registry, _reports) = pool::<K>(2);
@@ -145,7 +145,8 @@ fn a_worker_that_waits_for_another_pool_is_active<K: TestProtocol>() {
                             tell.send(()).unwrap();
                             assert!(gate.recv().is_err());
                         });
-                        // If this worker counted as asleep, one of the two reported before.
+                        // If this worker counted as asleep, one of the two workers would have
+                        // reported before.
                         assert!(reports.try_recv().is_err());
                         drop(release);
                     });

@@ -17,7 +17,7 @@ use crate::testing::{
     observed, run_until_stopped, with_registry,
 };
 
-/// Says of a worker that searches that it sleeps, and lends it to any thread that asks.
+/// Claims that a searching worker sleeps, and lends it to any thread that asks.
 struct Liar {
     truth: TestBusy,
     calls: Tally,
@@ -46,7 +46,7 @@ impl SleepProtocol for Liar {
         self.truth.parker(worker)
     }
 
-    /// Does not count the search, because a guest searches as a worker that searches too.
+    /// Does not count the search, because a guest may search as a worker that is already searching.
     fn start_looking(&self, worker: WorkerIndex, _purpose: Purpose) -> WorkerIndex {
         worker
     }
@@ -114,7 +114,7 @@ impl InUse {
 
 #[test]
 fn a_protocol_that_lies_does_not_make_two_threads_use_one_worker() {
-    // How many of them find the seat vacant is chance.
+    // How many of the guests find the seat vacant depends on chance.
     let (guests, attempts) = (2, if cfg!(miri) { 10 } else { 1_000 });
     let registry = Lied::registry(1);
     registry.data().store(true, SeqCst);

@@ -68,8 +68,8 @@ fn a_call_against_the_end_of_the_pool() {
     assert!(CAME.load(SeqCst), "some guests came");
 }
 
-/// Models a seat alone, with its host and two guests. What a protocol does with two guests, its own
-/// models show.
+/// Models a seat alone, with its host and two guests. The protocol's own models show what a
+/// protocol does with two guests.
 #[test]
 fn two_guests_and_the_host_take_turns() {
     let model = || {
@@ -149,7 +149,7 @@ fn a_guest_that_joins_against_a_thief() {
                 let index = registry.worker(index).unwrap();
                 // SAFETY: 1. this closure holds the registry; 2. it is the `Arc`'s pointer.
                 let worker = unsafe { WorkerThread::new(Arc::as_ptr(&registry), index) }.unwrap();
-                // SAFETY: 1. it stays until it leaves.
+                // SAFETY: 1. the worker stays in place until it leaves.
                 unsafe { worker.enter() };
                 part(&worker);
                 worker.leave();

@@ -119,9 +119,9 @@ fn a_guest_is_not_at_top_level<P: TestPlatform<Data = AtomicBool>>() {
     });
 }
 
-/// The only worker sleeps when the guest has queued the job, and must be woken for it. A guest has
-/// seen a job when it gave the seat back, and a second guest takes the seat before the first one
-/// can wake the host. The second one may wait for the job.
+/// The only worker sleeps when the guest has queued the job, and must be woken for it. A guest sees
+/// a job when it gives the seat back, but a second guest takes the seat before the first one can
+/// wake the host. The second guest may wait for the job.
 fn work_that_waits_keeps_guests_out<P: TestPlatform<Data = AtomicBool, Queue = TestQueue>>() {
     with_guests::<P>(1, |registry| {
         for _ in 0..10 {
@@ -160,7 +160,7 @@ fn jobs_that_a_guest_leaves_are_run<P: TestPlatform<Data = AtomicBool>>() {
     });
 }
 
-/// Others leave the deque of a sleeper out, and do not disable its fast push.
+/// Other workers leave out the deque of a sleeper, and do not disable its fast push.
 #[test]
 fn a_guest_leaves_fast_push_disabled() {
     with_guests::<Test>(1, |registry| {

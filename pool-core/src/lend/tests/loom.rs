@@ -1,4 +1,4 @@
-//! A worker that passes to another thread and back. A thread that is not told in time is a
+//! A worker that passes to another thread and back. A thread that is not notified in time is a
 //! deadlock, and two threads that are the worker at the same time conflict; loom reports both.
 //!
 //! What fails if something were missing:
@@ -8,7 +8,7 @@
 //! - Each model: the latch that the borrower's drop sets; the note that the worker is back.
 //! - `the_borrower_runs_the_jobs_of_the_lender`: the borrower's wait, in which it runs jobs.
 //! - `a_borrower_that_blocks_is_reported_after_the_closure`: the detection's count of closures that
-//!   go on, or the look at its end.
+//!   have not ended, or the look at the end of a closure.
 
 use std::sync::Arc;
 
@@ -47,8 +47,8 @@ impl Owned {
     }
 }
 
-/// Lends a worker to a thread that is started for it, and returns that thread. It calls `begin`
-/// first.
+/// Lends a worker to a thread that is started for it, and returns that thread. The thread calls
+/// `begin` first.
 fn lend_to_new<P: Platform>(
     worker: &WorkerThread<P>,
     begin: impl FnOnce() + Send + 'static,
@@ -89,7 +89,7 @@ fn a_worker_is_returned() {
     });
 }
 
-/// Models a worker that is dropped where it was given to, by another thread.
+/// Models a lent worker that another thread drops without running it.
 #[test]
 fn a_worker_that_no_thread_takes_is_returned() {
     model(3, || {

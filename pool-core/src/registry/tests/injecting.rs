@@ -1,4 +1,4 @@
-//! What a thread looks at that queues a job from outside.
+//! What a thread that queues a job from outside looks at.
 
 use std::{boxed::Box, cell::Cell, rc::Rc};
 
@@ -13,7 +13,7 @@ use crate::{
 use sleep_core::{CoreLatch, Purpose};
 
 /// Injects a job and lets the worker run it. Returns how often the injector was asked whether it is
-/// empty before the job was in it.
+/// empty before it held the job.
 fn looks_of_a_poster(worker: &WorkerThread<Test>) -> usize {
     let registry = worker.registry();
     let job = StackJob::new(|_: JobContext<'_, _>| (), BlockingLatch::<Test>::new());

@@ -1,4 +1,4 @@
-//! What the count of references hands over.
+//! What the count of references publishes from one thread to another.
 
 use std::sync::{
     Arc,
@@ -14,11 +14,11 @@ use crate::testing::{FEWEST_REFERENCES, Test, registry};
 struct Scene {
     registry: Arc<Registry<Test>>,
     done: [UnsafeCell<bool>; 2],
-    /// Not of loom, so it orders nothing.
+    /// Not an atomic of loom, so it orders nothing.
     was_called: AtomicBool,
 }
 
-// SAFETY: the cells are handed over by the count of references, which loom checks.
+// SAFETY: the count of references passes the cells from thread to thread, which loom checks.
 unsafe impl Sync for Scene {}
 // SAFETY: as above.
 unsafe impl Send for Scene {}
@@ -34,7 +34,7 @@ impl Scene {
 
     /// Writes something, and then makes the call.
     fn act(&self, index: usize, call: fn(&Registry<Test>)) {
-        // SAFETY: others read only after they know of the call.
+        // SAFETY: other threads read only after they know about the call.
         self.done[index].with_mut(|done| unsafe { *done = true });
         call(&self.registry);
         self.was_called.store(true, Relaxed);
@@ -128,7 +128,7 @@ fn a_worker_of_a_renewed_pool_sees_what_was_done_before() {
 }
 
 /// Models a thread that waits until its reference and the owner's are the only ones. It sees that
-/// they are, or the thread that removes the last other one is told.
+/// they are, or the thread that removes the last other one is notified.
 #[test]
 fn a_watcher_overlooks_no_removal() {
     static SEEN: Tally = Tally::new(0);

@@ -7,7 +7,7 @@ use std::{
     vec::Vec,
 };
 
-/// What a file contains that calls a protocol, or that could.
+/// Text that shows that a file calls a protocol, or could.
 const CALLS: &[&str] = &[
     ".sleep()",
     "SleepProtocol as _",
@@ -20,8 +20,8 @@ const CALLS: &[&str] = &[
     ".announce_for(",
 ];
 
-/// The only file that may, and those that name the traits: the bounds of a platform, and what users
-/// import.
+/// The only file that may call a protocol, and the files that name the traits: the bounds of a
+/// platform, and what users import.
 const ALLOWED: &[&str] = &["registry/sleep.rs", "platform.rs", "lib.rs"];
 
 fn sources(directory: &Path, found: &mut Vec<PathBuf>) {

@@ -23,8 +23,8 @@ fn with_worker(body: impl FnOnce(&WorkerThread<Test>)) {
     body(&worker);
 }
 
-/// Posts this many jobs together, and returns in which order they were run: by the post, and then
-/// by their worker.
+/// Posts this many jobs together, and returns the order in which they were run: by the post, and
+/// then by their worker.
 fn order_of(worker: &WorkerThread<Test>, count: usize) -> [Vec<usize>; 2] {
     let order = Mutex::new(Vec::new());
     let note = |number| order.lock().unwrap().push(number);

@@ -8,7 +8,7 @@ fn stop_sleeper(registry: &Registry<Test>) -> bool {
     let was_asleep = registry.num_sleeping() == 1;
     registry.request_stop(index);
     let is_woken = was_asleep && registry.num_sleeping() == 0;
-    // The test ends also if it fails.
+    // Lets the test end even if it fails.
     registry.wake_worker(index);
     is_woken
 }
@@ -39,7 +39,7 @@ fn a_guest_does_not_take_back_a_request_to_stop() {
             registry.request_stop(worker.index());
             assert!(worker.reset_stop(), "the pool goes on");
             let is_kept = worker.shared().terminate().probe();
-            // The test ends also if it fails.
+            // Lets the test end even if it fails.
             registry.request_stop(worker.index());
             is_kept
         });
@@ -66,8 +66,8 @@ fn a_parker_that_resets_the_stop_does_not_hide_the_worker_from_the_next_request(
     });
 }
 
-/// Checks that the parker of a host cannot use the worker beside a guest. A reference to the worker
-/// that is left elsewhere is against the obligation of the loop.
+/// Checks that the parker of a host cannot use the worker beside a guest. To leave a reference to
+/// the worker elsewhere would break the obligation of the loop.
 #[test]
 fn a_parker_finds_no_worker_when_the_seat_is_vacant() {
     let (parks, found) = (Arc::new(Tally::new(0)), Arc::new(Tally::new(0)));
@@ -78,7 +78,7 @@ fn a_parker_finds_no_worker_when_the_seat_is_vacant() {
             let index = registry.worker(0).unwrap();
             // SAFETY: 1. this frame holds the registry; 2. it is the `Arc`'s pointer.
             let worker = unsafe { WorkerThread::new(Arc::as_ptr(&registry), index) }.unwrap();
-            // SAFETY: 1. it stays until it leaves.
+            // SAFETY: 1. the worker stays in place until it leaves.
             unsafe { worker.enter() };
             let (parks, found) = (parks.clone(), found.clone());
             observe(Some(Box::new(move |event| {
@@ -113,7 +113,7 @@ fn a_request_to_stop_waits_for_the_guest() {
             let index = registry.worker(0).unwrap();
             // SAFETY: 1. this frame holds the registry; 2. it is the `Arc`'s pointer.
             let worker = unsafe { WorkerThread::new(Arc::as_ptr(&registry), index) }.unwrap();
-            // SAFETY: 1. it stays until it leaves.
+            // SAFETY: 1. the worker stays in place until it leaves.
             unsafe { worker.enter() };
             run_until_stopped(&worker);
             has_stopped.store(true, SeqCst);

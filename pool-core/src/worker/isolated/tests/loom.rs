@@ -7,16 +7,17 @@
 //! - `a_job_for_a_worker_that_falls_asleep_isolated`: the fence of a thread that gives a lone
 //!   sleeper a job.
 //! - `a_job_of_a_scope_from_outside_against_its_worker_that_falls_asleep`: the fence of a thread
-//!   that calls it, or the look whether it is called.
+//!   that calls the worker, or the worker's look at its call.
 //! - `two_jobs_of_a_scope_from_outside_against_its_worker_that_falls_asleep`: the exchange by which
-//!   a thread calls it, with a store instead.
-//! - `a_job_of_a_stolen_one_…`, `no_worker_pushes_unseen_…`: the look of a poster for one that
+//!   a thread calls the worker, if it were a store instead.
+//! - `a_job_of_a_stolen_one_…`, `no_worker_pushes_unseen_…`: the look of a poster for a worker that
 //!   waits for it, or what a lone sleeper does before its last look.
-//! - `a_job_of_a_stolen_one_is_posted_before_an_isolated_call`: the look again of a lone sleeper
+//! - `a_job_of_a_stolen_one_is_posted_before_an_isolated_call`: the second look of a lone sleeper
 //!   whose last look met a change of a lineage.
 //! - `an_isolated_worker_leaves_older_jobs_to_one_that_falls_asleep`: the announcement of what a
 //!   lone sleeper leaves.
-//! - `a_worker_that_leaves_against_a_thief`: another attempt of a borrower to take its oldest job.
+//! - `a_worker_that_leaves_against_a_thief`: the repeated attempt of a borrower to take its oldest
+//!   job.
 
 use std::{ptr::NonNull, sync::Arc, vec::Vec};
 
@@ -72,7 +73,7 @@ fn an_isolated_join_against_a_thief_that_joins() {
     });
 }
 
-/// Models a thief of a worker that leaves, and runs what is on its deque before.
+/// Models a thief of a worker that leaves, and that first runs what is on its deque.
 #[test]
 fn a_worker_that_leaves_against_a_thief() {
     model(3, || {
@@ -150,13 +151,14 @@ fn a_job_for_a_worker_that_falls_asleep_isolated() {
     });
 }
 
-/// What a thread that is not a worker is given.
+/// What the model gives to a thread outside the pool.
 struct Sent<A, B>(NonNull<A>, NonNull<B>);
 
 // SAFETY: the model keeps both in place until that thread has ended.
 unsafe impl<A, B> Send for Sent<A, B> {}
 
-/// Opens a scope whose worker falls asleep, while threads outside queue a job of it each.
+/// Opens a scope whose worker falls asleep, while each of several threads outside queues a job of
+/// it.
 fn open_scope_with_jobs_from_outside<const POSTERS: usize>() {
     let registry = registry::<Test>(1);
     let outside = IntrusiveInjector::<'static, Option<JobRef>>::new();
@@ -236,7 +238,8 @@ fn an_isolated_worker_leaves_older_jobs_to_one_that_falls_asleep() {
 /// for it in isolation.
 fn in_stolen_job(closure: impl FnOnce(&Arc<Registry<Test>>, &WorkerThread<Test>, &Arc<CoreLatch>)) {
     let (registry, latch) = (registry::<Test>(2), Arc::new(CoreLatch::new()));
-    // This makes the jobs event counter odd. Before, posters find no worker awake for sure.
+    // This makes the jobs event counter odd. Before that, posters cannot be sure that all workers
+    // are awake.
     registry.announce_seen_jobs();
     assert!(registry.all_are_awake());
     let waiter = spawn_waiter(&registry, &latch, |_| ());
@@ -252,7 +255,7 @@ fn in_stolen_job(closure: impl FnOnce(&Arc<Registry<Test>>, &WorkerThread<Test>,
     waiter.join().unwrap();
 }
 
-/// Models a job that only the worker may run which waits for the poster's job.
+/// Models a job, one that only the worker may run, that waits for the poster's job.
 fn a_job_of_a_stolen_one(queue: fn(&WorkerThread<Test>, JobRef)) {
     model(3, move || {
         in_stolen_job(|registry, worker, latch| {
@@ -300,14 +303,14 @@ fn a_job_of_a_stolen_one_is_posted_before_an_isolated_call() {
     });
 }
 
-/// Models a worker that asks whether it may push without a look, against one that waits for its job
-/// and falls asleep.
+/// Models a worker that asks whether it may use its fast push, against a worker that waits for its
+/// job and falls asleep.
 #[test]
 fn no_worker_pushes_unseen_while_one_that_waits_for_it_sleeps() {
     model(3, || {
         in_stolen_job(|registry, worker, latch| {
             worker.announce_join();
-            // SAFETY: 1. the model holds it; 4. the waiter waits for this.
+            // SAFETY: 1. the model holds it; 2. the waiter waits for this.
             if unsafe { CoreLatch::set(&**latch) } {
                 assert!(!worker.own().fast_push_enabled());
                 registry.wake_waiter(registry.worker(0).unwrap());

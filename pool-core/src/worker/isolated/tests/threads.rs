@@ -22,7 +22,7 @@ use crate::{
     worker::WorkerThread,
 };
 
-/// How often a program is run.
+/// How many times a program is run.
 const RUNS: usize = if cfg!(miri) { 2 } else { 300 };
 
 /// The path from the root of a tree of jobs to one of them. The first step is the number of the
@@ -58,7 +58,7 @@ fn run_node(worker: &WorkerThread<Test>, path: &Path, depth: usize, run: &Atomic
 }
 
 /// Returns the depths of the two subtrees of a node. Some nodes are lists, so that a thief finds
-/// much below one job and little below another.
+/// many descendants of one job and few of another.
 fn depths(steps: usize, depth: usize) -> [usize; 2] {
     [
         depth - 1,
@@ -145,7 +145,8 @@ fn an_isolated_worker_helps_its_thief() {
     });
 }
 
-/// As the one before, but the thief may run less in its wait. The worker that helps inherits that.
+/// Like the test before, but the thief may run less in its wait. The worker that helps inherits
+/// that.
 #[test]
 fn a_worker_that_helps_a_stricter_thief_is_as_strict() {
     with_pool(2, |registry| {

@@ -10,7 +10,7 @@ use ::loom::{
 use super::super::*;
 use crate::testing::model;
 
-/// Models two changes. For the second look at the version, and the fences between the looks.
+/// Models two changes. Needs the second look at the version, and the fences between the looks.
 #[test]
 fn a_lineage_is_read_whole() {
     model(3, || {
@@ -58,8 +58,8 @@ fn a_job_that_was_pushed_before_a_stolen_one_was_begun_is_not_isolated() {
     }));
 }
 
-/// Models a worker that is isolated for the second time, and a thief of a job that it has pushed
-/// before that, or of one that it pushes then.
+/// Models a worker that is isolated for the second time, and a thief of a job that the worker has
+/// pushed before that, or pushes after it.
 fn check_older_job(theft: Option<Theft>) {
     model(3, move || {
         let published = Arc::new(PublishedLineage::new());

@@ -61,7 +61,7 @@ fn jobs_that_a_thief_pushes_descend_from_what_it_has_stolen() {
                 assert!(!waiter.is_descendant(job, from), "below a foreign job");
             });
             assert!(waiter.is_descendant(job, from));
-            // A foreign job leaves one. From then on nothing older is known to descend.
+            // A foreign job leaves a job behind. From then on, no older job is known to descend.
             thief.with_lineage(Some(outer), Isolation::Subtree, || _ = push(&thief, 5));
             assert!(!waiter.is_descendant(job, from));
             let next = thief.own().next_position();
@@ -114,8 +114,9 @@ fn an_isolated_call_is_of_the_job_that_makes_it() {
     });
 }
 
-/// Jobs that are not of what the waiter waits for run above its wait: those of a borrower, or one
-/// for the waiter alone. Thieves may still run what those have pushed, when they have ended.
+/// Jobs that do not belong to what the waiter waits for run on top of its wait: those of a
+/// borrower, or one that only the waiter may run. When these have ended, thieves may still run what
+/// they have pushed.
 #[test]
 fn what_thieves_have_of_foreign_jobs_above_a_wait_does_not_descend_from_it() {
     let registry = registry::<Test>(2);

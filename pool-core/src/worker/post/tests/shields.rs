@@ -14,8 +14,8 @@ fn at(time: u64) {
     NOW.set(Some(time));
 }
 
-/// Pushes jobs of joins onto the deques of these workers, one on each, and calls a closure. Runs
-/// what is left then.
+/// Pushes jobs of joins onto the deques of these workers, one on each, and calls a closure. Then
+/// runs what is left.
 fn with_jobs<const N: usize>(victims: [&WorkerThread<Test>; N], closure: impl FnOnce()) {
     let jobs =
         [(); N].map(|()| StackJob::new(|_: JobContext<'_, Test>| (), BlockingLatch::<Test>::new()));
@@ -82,7 +82,7 @@ fn each_call_has_its_time() {
     with_jobs([&caller], || assert!(thief.yield_now(), "it is lowered"));
 }
 
-/// If a thief watched the one that it has met last, it would never see either of them for long
+/// If a thief watched the call that it has met last, it would never see either of them for long
 /// enough.
 #[test]
 fn a_thief_between_two_calls_breaks_both() {
