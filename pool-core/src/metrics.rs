@@ -8,7 +8,7 @@
 //! | --- | --- |
 //! | jobs run | `WorkerThread::run_as_job`, for each job that a queue gave |
 //! | jobs posted | `WorkerThread::post`, `post_many` |
-//! | deque full | `WorkerThread::run_for_lack_of_room`, and `join_cold` for a join |
+//! | deque full | `WorkerThread::run_for_lack_of_room`, and `join_in_order` for a join |
 //! | searches | `WorkerThread::find_work`, `find_work_at` |
 //! | steals tried, succeeded, retried; revocations | `WorkerThread::steal_from` |
 //! | sleeps, wake-ups, fruitless wake-ups; idle and asleep | `worker/idle.rs` |
