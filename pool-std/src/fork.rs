@@ -1,26 +1,27 @@
-//! Children of `fork()`: processes that have a copy of a pool, and none of its threads.
+//! Children of `fork()`: processes that have a copy of a pool but none of its threads.
 //!
-//! Only the thread that forks is in the child. A pool there waits for threads that do not exist. So
-//! each pool knows the [`Process`] in which it was built. In a child,
-//! - the global pool is another one, which the first use builds;
-//! - a call into a pool of the parent panics, and a wait for its end is an error;
-//! - the thread that has forked is no worker any more, if it was one. So the free functions use the
+//! Only the thread that forks exists in the child. A pool of the parent would wait there for
+//! threads that do not exist, so each pool records the [`Process`] in which it was built. In a
+//! child,
+//! - the global pool is a new one, which is built on first use;
+//! - a call into a pool of the parent panics, and waiting for the end of such a pool is an error;
+//! - the thread that forked is no longer a worker, if it was one. So the free functions use the
 //!   global pool of the child;
-//! - frames that the thread has left go on. If one of them must wait for a thread of the parent,
-//!   the process is [ended](abort_if_forked).
+//! - frames that are still on the stack of this thread continue. If one of them must wait for a
+//!   thread of the parent, the process is [aborted](abort_if_forked).
 //!
-//! Nothing of a pool of the parent is freed in a child as long as its threads have references,
-//! which stay. A pool whose threads had ended before the fork may be freed.
+//! The threads of a pool of the parent keep references to it, and in a child those are never
+//! dropped. So a child frees such a pool only if the threads had ended before the fork.
 //!
 //! # Why a handler, and not the process number
 //!
 //! A call into a pool takes a hundred nanoseconds, and so does `getpid`. A handler of
-//! `pthread_atfork` costs nothing until a process forks: it counts in the child, and a call
-//! compares two numbers. A child of the system call alone, past the C library, has run no handler
-//! and does not know that it is one. Neither does its allocator.
+//! `pthread_atfork` costs nothing until a process forks: it increments a counter in the child, and
+//! a call compares two numbers. A child of the raw system call, which bypasses the C library, has
+//! run no handler and does not know that it is a child. Neither does its allocator.
 //!
-//! The handler may run while any lock is held by a thread that is not in the child. It takes none:
-//! it counts, and clears thread-local variables.
+//! When the handler runs, a thread that is not in the child may hold any lock. So the handler takes
+//! no lock: it increments the counter and clears thread-local variables.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -30,16 +31,17 @@ mod per_process;
 
 pub(crate) use per_process::{Here, PerProcess};
 
-/// How many times the process and its ancestors were forked, since the first of them has built a
-/// pool.
+/// The number of forks that led to this process since the first pool was built in it or in one of
+/// its ancestors. A fork may count twice.
 static FORKS: AtomicU32 = AtomicU32::new(0);
 
-/// The process in which something was made. A value that was made before a `fork` differs from the
-/// [current](Self::current) one in the child, on systems where [pools](crate::ThreadPool) notice
-/// forks.
+/// The process in which a value was created.
 ///
-/// A [driver](crate::driver) keeps one with what only a thread of the parent completes, so that a
-/// child does not wait for it. It costs a load.
+/// On systems where [pools](crate::ThreadPool) notice forks, a `Process` that was obtained before a
+/// `fork` differs from the [current](Self::current) one in the child.
+///
+/// A [driver](crate::driver) stores one with each operation that only a thread of the parent
+/// completes, so that a child does not wait for the operation. Obtaining one costs a load.
 ///
 /// # Examples
 /// ```
@@ -63,12 +65,12 @@ static FORKS: AtomicU32 = AtomicU32::new(0);
 pub struct Process(u32);
 
 impl Process {
-    /// Returns the process of the caller. Exact once a pool was built in it, or in a process that
-    /// it descends from.
+    /// Returns the process of the caller. The result is exact once a pool was built in this process
+    /// or in one of its ancestors.
     #[inline]
     #[must_use]
     pub fn current() -> Self {
-        // Ordering: Relaxed. It changes in a child before that has a second thread.
+        // Ordering: Relaxed. The counter changes in a child, before the child has a second thread.
         Self(FORKS.load(Ordering::Relaxed))
     }
 }
@@ -79,13 +81,13 @@ impl Default for Process {
     }
 }
 
-/// Whether a pool was built in this process, so that its threads may be here.
+/// Whether a pool was built in this process, so that its threads may exist here.
 #[inline]
 pub(crate) fn is_here(registry: &Registry) -> bool {
     registry.data().process == Process::current()
 }
 
-/// Ends a call into a pool that was built before this process was forked.
+/// Panics if the pool was built before this process was forked.
 ///
 /// # Panics
 /// In a child.
@@ -101,8 +103,8 @@ fn has_forked() -> ! {
     panic!("the thread pool belongs to the parent of this process, and none of its threads is here")
 }
 
-/// Ends the process if this thread is about to wait for a thread of a pool that was built before
-/// the process was forked. It would wait for good, in a frame that cannot be left.
+/// Aborts the process if the pool was built before the process was forked. For a thread that is
+/// about to wait for a thread of the pool: it would wait forever, in a frame that cannot be left.
 #[inline]
 pub(crate) fn abort_if_forked(registry: &Registry) {
     if !is_here(registry) {
@@ -110,9 +112,9 @@ pub(crate) fn abort_if_forked(registry: &Registry) {
     }
 }
 
-/// Calls a closure of the user that a pool waits for, in a frame that waits for a thread of the
-/// pool when the closure has ended, if `waits` says so then. Ends the process if the closure has
-/// forked it and returns in the child.
+/// Calls a closure of the user in a frame that, after the closure, waits for a thread of the pool
+/// if `waits` then returns true. If the closure has forked the process and ends in the child, and
+/// the frame would wait there, the child is aborted.
 pub(crate) fn abort_if_forked_in<R>(
     registry: &Registry,
     waits: &dyn Fn() -> bool,
@@ -140,9 +142,10 @@ fn abort() -> ! {
     );
 }
 
-/// Lets a child of this process know that it is one, from now on.
+/// Registers the handler, so that children that are forked from now on know that they are children.
 pub(crate) fn watch() {
-    // In a child, the first call could find that a thread of the parent is in the middle of it.
+    // The first call initializes the clock. In a child, a thread of the parent could be in the
+    // middle of that.
     _ = clock::now();
     handler::register();
 }
@@ -160,21 +163,21 @@ mod handler {
 
     static IS_REGISTERED: AtomicBool = AtomicBool::new(false);
 
-    /// Registers the handler. Two threads may both do so; then a fork counts twice, which is as
-    /// good.
+    /// Registers the handler. Two threads may both do so; then a fork counts twice, which does no
+    /// harm.
     pub(super) fn register() {
         // Ordering: Acquire pairs with the Release below: a thread that sees it forks after the
         // handler is on the list.
         if !IS_REGISTERED.load(Ordering::Acquire) {
-            // Otherwise there is no memory, and a child may hang, as it does without this.
+            // The call fails only if memory is exhausted. Then a child may hang, as it would
+            // without this.
             let is_registered = system::call_in_children(in_child);
             // Ordering: Release, as said.
             IS_REGISTERED.store(is_registered, Ordering::Release);
         }
     }
 
-    /// Runs in a child. It calls nothing that is not safe there: it takes no lock and allocates
-    /// nothing.
+    /// Runs in a child. It does only what is safe there: it takes no lock and allocates nothing.
     unsafe extern "C" fn in_child() {
         // Ordering: Relaxed, see `Process::current`.
         FORKS.fetch_add(1, Ordering::Relaxed);

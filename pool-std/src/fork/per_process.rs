@@ -1,4 +1,4 @@
-//! A value that a child of the process does not have, but one of its own.
+//! A static that has one value per process: a child does not use the value of its parent.
 
 use std::{
     ops::Deref,
@@ -8,13 +8,13 @@ use std::{
 
 use super::{Process, watch};
 
-/// A static whose value, and the locks in it, a child of the process does not use: a thread that is
-/// not there may hold them.
+/// A static whose value, and the locks in it, are not used by a child of the process: a thread that
+/// does not exist in the child may hold the locks.
 ///
-/// The values are never freed, because a thread that has read the pointer may use what it has read
-/// at any time.
+/// The values are never freed, because a thread that has read the pointer may use the value at any
+/// later time.
 pub(crate) struct PerProcess<T> {
-    /// The value that was used last: that of this process, of a parent, or null.
+    /// The value that was used last: that of this process or of an ancestor, or null.
     known: AtomicPtr<Here<T>>,
 }
 
@@ -39,7 +39,7 @@ impl<T: Default> PerProcess<T> {
         }
     }
 
-    /// Returns that of this process.
+    /// Returns the value of this process.
     #[inline]
     pub(crate) fn here(&self) -> &'static Here<T> {
         let process = Process::current();
@@ -51,7 +51,7 @@ impl<T: Default> PerProcess<T> {
         }
     }
 
-    /// Returns that of this process, unless a parent of it has one.
+    /// Returns the value of this process, unless the one that was used last is that of an ancestor.
     #[cfg_attr(
         not(feature = "trace"),
         expect(dead_code, reason = "for the file of a trace")
@@ -68,7 +68,8 @@ impl<T: Default> PerProcess<T> {
         unsafe { known.as_ref() }
     }
 
-    /// Puts a new value in the place of the one that was used last, if no other thread has done so.
+    /// Replaces the value that was used last with a new one, unless another thread has already done
+    /// so.
     #[cold]
     pub(crate) fn replace(&self, last: Option<&'static Here<T>>) {
         watch();
