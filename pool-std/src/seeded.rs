@@ -1,19 +1,20 @@
-//! Pools whose schedule is a seed: one worker runs at a time, and a generator chooses which.
+//! Pools whose schedule follows from a seed: one worker runs at a time, and a generator chooses
+//! which one.
 //!
-//! | file | what it has |
+//! | file | contents |
 //! | --- | --- |
 //! | `schedule` | what a schedule is, as a text and as a value |
 //! | `choices` | the generator, or the switches that a schedule lists |
-//! | `turns` | the turn, which one worker has |
+//! | `turns` | the turn, which one worker has at a time |
 //! | `system` | whether a thread waits for something outside the pool |
-//! | `explore` | a program under many schedules |
-//! | `panics` | the first panics of a program, and its schedule then |
-//! | `shrink` | the switches without which it does not fail |
-//! | `failed` | what the program's author is told |
+//! | `explore` | runs a program under many schedules |
+//! | `panics` | the first panics of a program, and its schedule at that time |
+//! | `shrink` | omits the switches without which a program still fails |
+//! | `failed` | the report of a program that fails |
 //!
 //! The turn changes when a worker begins a job ([`TurnObserver`]), and at calls of the [sleep
-//! protocol](crate::sleep::seeded::Seeded) of such a pool. Jobs, joins, scopes and latches are
-//! those of every pool.
+//! protocol](crate::sleep::seeded::Seeded) of such a pool. Jobs, joins, scopes and latches are the
+//! same as in every other pool.
 
 mod choices;
 mod explore;
@@ -37,54 +38,54 @@ pub(crate) use turns::{Hold, Present, Turns};
 
 use crate::{parker::OsParker, platform::WorkerThread};
 
-/// The number of workers of a seeded pool that was given none: the same on every machine.
+/// The default number of workers of a seeded pool: the same on every machine.
 pub(crate) const NUM_THREADS: usize = 4;
 
-/// How many jobs from queues a worker of a seeded pool runs one inside the other.
+/// The maximum number of jobs from queues that a worker of a seeded pool runs inside one another.
 pub(crate) const MAX_NESTING: usize = 64;
 
-/// A pool's part in the turns that it may share with other pools.
+/// A pool's membership in turns, which it may share with other pools.
 #[derive(Clone)]
 pub(crate) struct Membership {
     pub(crate) turns: Arc<Turns>,
-    /// The number of the pool's first worker in them.
+    /// The member number of the pool's first worker.
     first: usize,
 }
 
 impl Membership {
-    /// Adds the workers of a pool.
+    /// Adds the workers of a pool as members.
     pub(crate) fn new(turns: Arc<Turns>, num_workers: usize) -> Self {
         let first = turns.add(num_workers);
         Self { turns, first }
     }
 
-    /// Returns the number of a worker in the turns.
+    /// Returns the member number of a worker.
     pub(crate) fn member(&self, worker: WorkerIndex) -> usize {
         self.first + worker.get()
     }
 
-    /// Creates the parker of a worker, in which it gives its turn back.
+    /// Creates the parker of a worker. A worker that parks gives its turn back.
     pub(crate) fn parker(&self, worker: usize) -> OsParker {
         OsParker::in_turns(self.turns.clone(), self.first + worker)
     }
 
-    /// Returns the numbers of the pool's workers, of which there are so many.
+    /// Returns the member numbers of the pool's workers.
     pub(crate) fn members(&self, num_workers: usize) -> Range<usize> {
         self.first..self.first + num_workers
     }
 
-    /// Returns the member of these turns that the calling thread is.
+    /// Returns the member number of the calling thread, if it is a member of these turns.
     pub(crate) fn here(&self) -> Option<usize> {
         with_current(|other, member| Arc::ptr_eq(&self.turns, &other.turns).then_some(member))?
     }
 
-    /// Returns a number for the choices of a worker among its victims.
+    /// Returns the seed with which a worker chooses among its victims.
     pub(crate) fn seed_of(&self, worker: WorkerIndex) -> u64 {
         self.turns.seed_of(self.member(worker))
     }
 }
 
-/// Makes the begin of each job from a queue a point, in a seeded pool.
+/// Makes the start of each job from a queue a [point](Turns::point), in a seeded pool.
 pub(crate) struct TurnObserver(Option<(Arc<Turns>, usize)>);
 
 impl TurnObserver {
@@ -105,17 +106,17 @@ impl Observer for TurnObserver {
     }
 }
 
-/// Returns the turns of the worker that this thread is, if its pool is seeded.
+/// Returns the turns of the calling worker, if its pool is seeded.
 pub(crate) fn current_turns() -> Option<Arc<Turns>> {
     with_current(|membership, _| membership.turns.clone())
 }
 
-/// Makes this a point for a worker of a seeded pool. For waits that ask again and again.
+/// Makes this call a [point](Turns::point) if the worker's pool is seeded. For waits that poll.
 pub(crate) fn point_if_seeded(worker: &WorkerThread) {
     with_member(worker, |membership, member| membership.turns.point(member));
 }
 
-/// Calls a closure with a worker's number in its turns, if its pool is seeded.
+/// Calls a closure with a worker's membership and member number, if its pool is seeded.
 pub(crate) fn with_member<R>(
     worker: &WorkerThread,
     closure: impl FnOnce(&Membership, usize) -> R,

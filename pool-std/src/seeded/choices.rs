@@ -1,4 +1,4 @@
-//! Which worker goes on: the generator, or the switches that a schedule lists.
+//! Chooses which worker continues: with the generator, or by the switches that a schedule lists.
 
 use super::Schedule;
 
@@ -6,11 +6,11 @@ use super::Schedule;
 pub(super) struct Choices {
     schedule: Schedule,
     random: SplitMix64,
-    /// How many choices were made.
+    /// The number of choices so far.
     made: u64,
-    /// How many of the schedule's switches are over.
+    /// The number of the schedule's switches that are done.
     switches_done: usize,
-    /// The switches of this run, if they are kept.
+    /// The switches of this run, if they are recorded.
     record: Option<Vec<(u64, usize)>>,
 }
 
@@ -30,18 +30,18 @@ impl Choices {
         self.made
     }
 
-    /// Returns the switches so far, if they are kept.
+    /// Returns the switches so far, if they are recorded.
     pub(super) fn record(&self) -> &[(u64, usize)] {
         self.record.as_deref().unwrap_or_default()
     }
 
-    /// Returns a number that depends on the seed and on this one alone.
+    /// Returns a number that depends only on the seed and on `member`.
     pub(super) fn seed_of(&self, member: usize) -> u64 {
         SplitMix64(self.schedule.seed() ^ (member as u64).rotate_left(32)).next()
     }
 
-    /// Chooses one of the members that can go on, who are in the order of their numbers. `running`
-    /// is the one that has just run.
+    /// Chooses one of the members that can continue. `ready` lists their numbers in ascending
+    /// order; `running` is the member that has just run.
     pub(super) fn choose(&mut self, ready: &[usize], running: Option<usize>) -> usize {
         self.made += 1;
         let can_go_on = running.filter(|member| ready.contains(member));
@@ -52,7 +52,7 @@ impl Choices {
                 let next = switches.get(self.switches_done).copied();
                 let due = next.filter(|&(choice, _)| choice == self.made);
                 self.switches_done += usize::from(due.is_some());
-                // In a program that has changed, it may not be ready.
+                // The member may not be ready if the program has changed.
                 due.map(|(_, member)| member)
                     .filter(|member| ready.contains(member))
                     .unwrap_or(usual)

@@ -22,7 +22,7 @@ use crate::{
 ///
 /// If the environment variable `POOL_STD_SEED` is set, the program runs once, under that schedule.
 ///
-/// [`Explorer`] has settings, and returns the failure.
+/// [`Explorer`] has settings, and returns the failure instead of panicking.
 ///
 /// # Panics
 /// If the program fails. The message contains the first seed with which it fails, a list of
@@ -91,7 +91,7 @@ impl Default for Explorer {
     }
 }
 
-/// How often the thread that explores asks whether a program hangs.
+/// How often the exploring thread checks whether a program hangs.
 const LOOK: Duration = Duration::from_millis(20);
 
 impl Explorer {
@@ -113,10 +113,10 @@ impl Explorer {
         self
     }
 
-    /// Sets how long no worker must be able to continue before the program counts as hanging. The
-    /// default is one second. A program that waits for its own threads needs more.
+    /// Sets how long all workers must be unable to continue before the program counts as hanging.
+    /// The default is one second. A program that waits for its own threads needs more.
     ///
-    /// If the system does not tell whether a thread is waiting, a worker that computes for 10
+    /// If the system does not report whether a thread is waiting, a worker that computes for 10
     /// seconds more than this also counts as hanging.
     ///
     /// # Examples
@@ -133,8 +133,8 @@ impl Explorer {
         self
     }
 
-    /// Sets how many times at most a failing program is run again to find a schedule with fewer
-    /// switches. The default is 200; with 0, the schedule is returned as it was found.
+    /// Sets the maximum number of times that a failing program is run again to find a schedule with
+    /// fewer switches. The default is 200; with 0, the schedule is returned as it was found.
     ///
     /// # Examples
     /// ```
@@ -162,7 +162,8 @@ impl Explorer {
         F: Fn() + Send + Sync + 'static,
     {
         let program: Program = Arc::new(program);
-        // It is an environment variable of builders, whose error says what it may be.
+        // Builders read this environment variable, too, and their error says which values it may
+        // have.
         if let Some(schedule) = environment::schedule()? {
             return self.run_under(schedule, &program);
         }
@@ -210,7 +211,7 @@ impl Explorer {
             has_repeated: None,
         };
         if self.attempts > 0 {
-            // The schedule that the generator made is now one that lists its switches.
+            // From now on, the schedule lists the switches that the generator chose.
             let mut run = |switches: Vec<(u64, usize)>| {
                 let run = self.attempt(Schedule::new(seed, switches), program).ok()?;
                 let failure = run.failure?;
@@ -246,10 +247,10 @@ impl Explorer {
         })
     }
 
-    /// Runs a program in a pool, until all that it has spawned has ended.
+    /// Runs a program in a pool, and waits until all jobs that it has spawned have ended.
     ///
     /// # Errors
-    /// How it has failed.
+    /// Describes how the program failed.
     fn run_in(
         &self,
         pool: &ThreadPool,
@@ -286,7 +287,7 @@ impl Explorer {
 
 type Program = Arc<dyn Fn() + Send + Sync>;
 
-/// Keeps the schedule of a program that panics.
+/// Records the schedule if the program panics.
 struct RecordOnPanic<'t>(&'t Turns);
 
 impl Drop for RecordOnPanic<'_> {
@@ -297,9 +298,9 @@ impl Drop for RecordOnPanic<'_> {
     }
 }
 
-/// What became of a program under one schedule.
+/// The result of a program under one schedule.
 struct Run {
-    /// How it has failed.
+    /// How the program failed, if it did.
     failure: Option<String>,
     choices: u64,
     switches: Vec<(u64, usize)>,

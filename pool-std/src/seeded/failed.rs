@@ -5,7 +5,7 @@ use std::{error::Error, fmt};
 use super::Schedule;
 use crate::BuildError;
 
-/// The reason why an exploration did not run a program under all schedules without a failure.
+/// The error of an exploration: the program fails, or it could not be run.
 ///
 /// # Examples
 /// ```
@@ -69,11 +69,11 @@ impl Error for ExploreError {
 pub struct FailedProgram {
     pub(super) schedule: Schedule,
     pub(super) failure: String,
-    /// How many choices the schedule made until it failed.
+    /// The number of choices until the program failed.
     pub(super) choices: u64,
-    /// How many switches the generator had made.
+    /// The number of switches that the generator had made.
     pub(super) found: usize,
-    /// Whether it has failed again, if it was run again.
+    /// Whether the program failed again, if it was run again.
     pub(super) has_repeated: Option<bool>,
 }
 

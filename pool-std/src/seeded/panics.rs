@@ -1,4 +1,4 @@
-//! The first panics of a program that is explored.
+//! The first panics of an explored program.
 
 use std::any::Any;
 
@@ -8,12 +8,12 @@ use crate::{
     sync::{Mutex, lock},
 };
 
-/// What a schedule has chosen: how many choices, and the switches among them.
+/// What a schedule has chosen: the number of choices, and the switches among them.
 pub(super) type Record = (u64, Vec<(u64, usize)>);
 
-/// The first panics of a program, in all of its pools, and what the schedule was then. After a
-/// panic, the workers make choices for as long as the thread that explores does not look, which is
-/// not the same each time.
+/// The first panics of a program, in all of its pools, and the schedule at that time. After a
+/// panic, the workers make more choices until the exploring thread notices it, and their number
+/// varies.
 #[derive(Default)]
 pub(super) struct FirstPanics {
     of_program: Mutex<Option<Record>>,
@@ -21,12 +21,12 @@ pub(super) struct FirstPanics {
 }
 
 impl FirstPanics {
-    /// Keeps what the schedule was when the program itself panicked.
+    /// Records the schedule at the first panic of the program itself.
     pub(super) fn note_program(&self, record: Record) {
         lock(&self.of_program).get_or_insert(record);
     }
 
-    /// Keeps a panic for which no caller waits. For the worker that has the turn.
+    /// Records the first panic that no caller waits for. Called by the worker that has the turn.
     pub(super) fn note_spawned_job(&self, payload: Box<dyn Any + Send>, record: Record) {
         let message = into_message(JoinError::panicked(payload));
         let panic = (format!("in a spawned job, {message}"), record);
@@ -42,7 +42,7 @@ impl FirstPanics {
     }
 }
 
-/// Returns what an error says. The drop of its payload, which is code of the user, may panic.
+/// Returns the message of an error. Dropping its payload runs code of the user, which may panic.
 pub(super) fn into_message(error: JoinError) -> String {
     let message = error.to_string();
     drop_quietly(error);

@@ -4,9 +4,10 @@ use std::{error::Error, fmt, str::FromStr};
 
 /// Which worker of a seeded pool continues at each choice.
 ///
-/// If created from a number, a generator with that seed makes all choices. If created from the text
-/// of a [failed program](crate::FailedProgram), the running worker continues, or else the first
-/// worker that can, except at the switches that the text lists.
+/// A schedule that is created from a number makes all choices with a generator that has this seed.
+/// In a schedule that is created from the text of a [failed program](crate::FailedProgram), the
+/// running worker continues, or else the first worker that can, except at the switches that the
+/// text lists.
 ///
 /// # Examples
 /// ```
@@ -40,9 +41,9 @@ impl Schedule {
         self.seed
     }
 
-    /// Returns the switches, each as the number of the choice and the number of the worker, from 0,
-    /// if the generator makes no choices. The workers of pools that are built later are numbered
-    /// after those of earlier pools.
+    /// Returns the switches if the schedule lists them, or `None` if a generator makes the choices.
+    /// Each switch is the number of the choice and the number of the worker. Workers are numbered
+    /// from 0, and those of a later pool follow those of earlier pools.
     #[must_use]
     pub fn switches(&self) -> Option<&[(u64, usize)]> {
         self.switches.as_deref()
@@ -94,7 +95,7 @@ fn parse(text: &str) -> Option<Schedule> {
         Some((choice.parse().ok()?, worker.parse().ok()?))
     });
     let switches: Vec<(u64, usize)> = switches.collect::<Option<_>>()?;
-    // In the order of time.
+    // The choices must be in ascending order.
     switches
         .is_sorted_by(|(one, _), (next, _)| one < next)
         .then(|| Schedule::new(seed, switches))

@@ -1,12 +1,12 @@
 //! The fewest switches with which a program still fails.
 
-/// Leaves out switches, as long as the program fails without them.
+/// Omits switches as long as the program still fails without them.
 ///
-/// `run` runs the program with these switches. If it fails, it returns those that were made.
-/// Returns `None` if it does not fail with all of them.
+/// `run` runs the program with the given switches. If the program fails, `run` returns the switches
+/// that were made. `shrink` returns `None` if the program does not fail with all switches.
 ///
 /// Source: A. Zeller and R. Hildebrandt, *Simplifying and isolating failure-inducing input* (2002),
-/// without the tests of subsets alone: most switches are not needed.
+/// without the tests of single subsets: most switches are not needed.
 pub(super) fn shrink<S: Clone>(
     switches: Vec<S>,
     attempts: usize,

@@ -1,4 +1,4 @@
-//! What threads do outside the pool, if the system tells.
+//! What threads do outside the pool, if the system reports it.
 
 use std::time::Duration;
 
@@ -23,28 +23,29 @@ impl SystemThread {
         CURRENT.try_with(|&current| current).unwrap_or(Self(None))
     }
 
-    /// Returns what the thread does. None if the system does not say.
+    /// Returns what the thread does, or `None` if the system does not report it.
     pub(super) fn state(self) -> Option<ThreadState> {
         system::state_of_thread(self.0?)
     }
 
-    /// Whether the thread sleeps in a system call. None if the system does not say.
+    /// Returns whether the thread sleeps in a system call, or `None` if the system does not report
+    /// it.
     pub(super) fn is_blocked(self) -> Option<bool> {
         Some(self.state()? == ThreadState::Sleeping)
     }
 
-    /// Returns how much processor time the thread has used. None if the system does not say.
+    /// Returns the thread's processor time, or `None` if the system does not report it.
     pub(super) fn time(self) -> Option<Duration> {
         system::thread_time(self.0?)
     }
 }
 
-/// Threads of the process that could run at one moment and have not run since, each with the
-/// processor time that it had used then.
+/// The threads of the process that were able to run at one moment and have not run since, each with
+/// the processor time that it had used by then.
 pub(super) struct NotYetRun(Vec<(i32, Duration)>);
 
 impl NotYetRun {
-    /// Looks at all threads but the calling one.
+    /// Looks at all threads except the calling one.
     pub(super) fn now() -> Self {
         let current = system::thread_number();
         let others = system::threads().into_iter();
@@ -56,7 +57,7 @@ impl NotYetRun {
         )
     }
 
-    /// Whether each of them has run, or has nothing to run.
+    /// Whether each of these threads has run since, or can no longer run.
     pub(super) fn is_over(&mut self) -> bool {
         self.0
             .retain(|&(thread, time)| can_run(thread) && system::thread_time(thread) == Some(time));

@@ -34,7 +34,8 @@ fn tree(depth: u32, number: u32, order: &Order) {
     }
 }
 
-/// The order in which a program with joins, scopes, panics and a pool inside runs its jobs.
+/// Returns the order in which a program runs its jobs. It has joins, scopes, panics and an inner
+/// pool.
 fn order_of(seed: u64) -> Vec<u32> {
     let order = Order::default();
     let pool = pool(seed);
@@ -83,7 +84,7 @@ fn a_seed_gives_one_order() {
     assert!(orders.len() as u64 > count / 2, "{}", orders.len());
 }
 
-/// They change when a worker comes to other points than before, and not with the machine.
+/// The orders change when a worker comes to other points than before, but not with the machine.
 #[test]
 fn the_orders_are_the_same_on_every_machine() {
     // Under Miri deques grow at their third job, so that workers have rings to free.
@@ -117,7 +118,8 @@ fn an_order_repeats_if_workers_block_for_each_other() {
         order.into_inner().unwrap()
     }
 
-    // Where the system does not tell who waits, each wait takes long, and the order may vary.
+    // Where the system does not report which threads wait, each wait takes long, and the order may
+    // vary.
     let tells = cfg!(any(target_os = "linux", target_os = "android"));
     for seed in 0..if tells { 30 } else { 1 } {
         let first = order(seed);
@@ -128,7 +130,7 @@ fn an_order_repeats_if_workers_block_for_each_other() {
     }
 }
 
-/// A worker that waits so sleeps in a way that the sleep protocol does not know of.
+/// A worker that waits in an isolated call sleeps without the knowledge of the sleep protocol.
 #[cfg(not(miri))]
 #[test]
 fn one_worker_runs_at_a_time_in_isolated_calls() {
@@ -162,7 +164,8 @@ fn one_worker_runs_at_a_time_in_isolated_calls() {
             outer.spawn(move |_| {
                 while !is_over.load(SeqCst) {
                     if let Ok(handle) = receiver.try_recv() {
-                        // If it runs the job, the other worker sleeps until that has ended.
+                        // If this worker runs the job, the other one sleeps until the job has
+                        // ended.
                         handle.join().unwrap();
                         work();
                     }
@@ -174,7 +177,7 @@ fn one_worker_runs_at_a_time_in_isolated_calls() {
     }
 }
 
-/// The thread of a worker that was parked wakes up at no time that a schedule knows.
+/// The thread of a parked worker wakes up at a time that the schedule does not control.
 #[test]
 fn an_order_repeats_if_workers_are_parked_and_revived() {
     fn order(seed: u64) -> Vec<u32> {
@@ -198,8 +201,8 @@ fn an_order_repeats_if_workers_are_parked_and_revived() {
     }
 }
 
-/// On a busy machine the workers took more than a second until they had nothing to do. The next
-/// call from outside came in between, and the order varied.
+/// On a busy machine, the workers took more than a second to run out of jobs. The next call from
+/// outside arrived before that, and the order varied.
 #[cfg(not(miri))]
 #[test]
 fn a_call_returns_when_slow_workers_have_come_to_rest() {
@@ -221,7 +224,7 @@ fn a_call_returns_when_slow_workers_have_come_to_rest() {
     assert!(is_done.load(SeqCst));
 }
 
-/// They may poll for what the caller does next.
+/// The workers may poll for something that the caller does next.
 #[cfg(not(miri))]
 #[test]
 fn a_call_returns_although_a_worker_never_comes_to_rest() {
@@ -248,7 +251,7 @@ fn the_switches_of_a_run_repeat_it() {
             let pool = builder.with_turns(turns.clone()).build().unwrap();
             let order = Order::default();
             pool.install(|| tree(3, 1, &order));
-            // The end of the pool, by this thread, is at no time that a schedule knows.
+            // This thread ends the pool at a time that the schedule does not control.
             let (choices, switches) = turns.record();
             pool.shutdown().unwrap();
             let mut hasher = DefaultHasher::new();
@@ -310,7 +313,7 @@ fn a_schedule_and_its_text_belong_together() {
     }
 }
 
-/// The thread of the worker is another one after the call than during it.
+/// The worker has another thread during the call than after it.
 #[cfg(not(miri))]
 #[test]
 fn one_worker_runs_at_a_time_after_a_section_that_blocks() {
@@ -327,7 +330,7 @@ fn one_worker_runs_at_a_time_after_a_section_that_blocks() {
             }
             crate::block_in_place(|| thread::sleep(Duration::from_millis(1)));
             let before = jobs_run.load(SeqCst);
-            // Longer than a worker keeps its turn without a look whether its thread runs.
+            // Long enough for the other worker to see whether the thread that has the turn runs.
             let begin = Instant::now();
             while begin.elapsed() < Duration::from_millis(100) {
                 std::hint::spin_loop();
@@ -339,8 +342,8 @@ fn one_worker_runs_at_a_time_after_a_section_that_blocks() {
     }
 }
 
-/// Checks that what a failure says of its schedule does not depend on how fast the workers fall
-/// asleep after it.
+/// Checks that the schedule in the report of a failure does not depend on how fast the workers fall
+/// asleep after the failure.
 #[test]
 fn the_report_of_a_failure_repeats() {
     let explorer = Explorer::new().attempts_to_shrink(0);

@@ -1,4 +1,4 @@
-//! Turns: of the workers of seeded pools, one runs at a time.
+//! Turns: of the workers of seeded pools, only one runs at a time.
 
 use std::{
     mem,
@@ -19,7 +19,7 @@ mod guards;
 mod looks;
 mod outcome;
 mod state;
-// Other systems do not tell what a thread does.
+// Other systems do not report what a thread does.
 #[cfg(all(test, target_os = "linux", not(miri)))]
 mod tests;
 
@@ -27,9 +27,9 @@ pub(crate) use guards::{Hold, Present};
 use looks::UNKNOWN;
 use state::{Member, State, Status, Waits};
 
-/// How often a worker that waits for its turn looks at what the one that has it does.
+/// How often a worker that waits for its turn looks at what the worker that has the turn does.
 const LOOK: Duration = Duration::from_millis(1);
-/// How long a thread outside waits at least until the workers have come to rest.
+/// The minimum time for which a thread outside the pools waits until the workers have come to rest.
 const SETTLING: Duration = Duration::from_secs(1);
 
 /// The turn that workers of seeded pools hand to each other.
@@ -38,27 +38,27 @@ const SETTLING: Duration = Duration::from_secs(1);
 /// back at its [points](Self::point) and when it [sleeps](Self::sleep). Then the schedule chooses
 /// among the members that can go on.
 ///
-/// A member may wait for something that only another one can do, such as a lock. Then it would keep
-/// the turn for good. So a member that waits for its turn looks at what the other one does, and
-/// takes the turn away from one that the system says is blocked. That one goes on when it is not,
-/// and waits for its turn at its next point. A member that comes to a point waits for those that
-/// have just gone on. So the order is the same each time, as long as members block for each other
-/// alone.
+/// A member may wait for something that only another member can do, such as releasing a lock. Then
+/// it would keep the turn forever. So a member that waits for its turn looks at the member that has
+/// it, and takes the turn away if the system reports that this member is blocked. The blocked
+/// member continues when it is unblocked, and waits for its turn at its next point. A member that
+/// comes to a point waits for those that have just been unblocked. So the order is the same each
+/// time, as long as members block only for each other.
 ///
-/// Threads outside are no members. What they do happens at a time that no schedule knows. A
-/// thread that has waited for a job therefore waits until the members have [come to
+/// Threads outside the pools are not members. They act at times that the schedule does not control.
+/// A thread that has waited for a job therefore waits until the members have [come to
 /// rest](Self::settle).
 pub(crate) struct Turns {
     state: Mutex<State>,
-    /// Told when no member has the turn, nor waits for it.
+    /// Notified when no member has the turn or waits for it, and when a member arrives.
     at_rest: Condvar,
-    /// Of a program that is explored.
+    /// The panics of the program, if one is explored.
     first_panics: Option<FirstPanics>,
 }
 
 impl Turns {
-    /// Creates turns without members. `is_recorded` says whether a program is explored, so that
-    /// [`record`](Self::record) is asked.
+    /// Creates turns without members. `is_recorded` says whether a program is explored, which needs
+    /// the [`record`](Self::record).
     pub(crate) fn new(schedule: Schedule, is_recorded: bool) -> Arc<Self> {
         Arc::new(Self {
             state: Mutex::new(State {
@@ -95,14 +95,14 @@ impl Turns {
         self.lock().choices.seed_of(member)
     }
 
-    /// Keeps the turn from being given, and from being taken away, until the value is dropped.
+    /// Prevents the turn from being given or taken away until the guard is dropped.
     pub(crate) fn hold(self: &Arc<Self>) -> Hold {
         self.lock().holds += 1;
         Hold(self.clone())
     }
 
-    /// Waits until something holds that happens soon, and keeps the turn where it is meanwhile, but
-    /// not for good.
+    /// Waits until a condition holds that is expected to hold soon, but not forever. The turn stays
+    /// where it is meanwhile.
     pub(crate) fn hold_until(self: &Arc<Self>, holds: impl Fn() -> bool) {
         let _hold = self.hold();
         let begin = Instant::now();
@@ -112,7 +112,7 @@ impl Turns {
         }
     }
 
-    /// Gives the turn to a member whose thread runs already, and does not wait.
+    /// Gives the turn to a member whose thread already runs. Does not wait.
     pub(crate) fn adopt(&self, member: usize) {
         let mut state = self.lock();
         state.be_ready(member);
@@ -120,8 +120,8 @@ impl Turns {
         state.is_taken = true;
     }
 
-    /// Makes a member ready whose thread is about to [arrive](Self::arrive), so that the schedule
-    /// knows when.
+    /// Makes a member ready whose thread is about to [arrive](Self::arrive), at a time that the
+    /// schedule controls.
     pub(crate) fn expect(&self, member: usize) {
         let mut state = self.lock();
         state.members[member].status = Status::Ready;
@@ -130,8 +130,8 @@ impl Turns {
         }
     }
 
-    /// Makes a member ready that was absent, and waits for its turn. It is absent again when the
-    /// value is dropped.
+    /// Makes an absent member ready, and waits for its turn. The member becomes absent again when
+    /// the guard is dropped.
     pub(crate) fn arrive(self: &Arc<Self>, member: usize) -> Present {
         let mut state = self.lock();
         state.be_ready(member);
@@ -146,9 +146,9 @@ impl Turns {
         }
     }
 
-    /// Waits until members have arrived. They may be absent again by then: if the thread that waits
-    /// has lost its turn meanwhile, some may have run, and parked. Their threads `may_be_late` if
-    /// code of the user starts them: then it waits for a limited time.
+    /// Waits until these members have arrived. They may be absent again by then: if the waiting
+    /// thread loses its turn meanwhile, some of them may run and park. `may_be_late` says that code
+    /// of the user starts their threads; then the wait has a time limit.
     pub(crate) fn wait_for_arrivals(
         &self,
         members: impl Iterator<Item = usize> + Clone,
@@ -158,7 +158,7 @@ impl Turns {
         let mut state = self.lock();
         // The member that has the turn may be the one that waits.
         state.holds += 1;
-        // Liveness: each of them notifies, or the time ends.
+        // Liveness: each of them notifies when it arrives, or the time ends.
         let waited = self.at_rest.wait_timeout_while(state, limit, |state| {
             let mut members = members.clone();
             members.any(|member| !state.members[member].has_arrived)
@@ -177,8 +177,8 @@ impl Turns {
         }
     }
 
-    /// Lets the schedule choose who goes on, and waits until it is this member. A member that has
-    /// the turn goes on while the turn is held, since no other one can.
+    /// Lets the schedule choose which member continues, and waits until it is this one. While the
+    /// turn is held, the member that has it continues, since no other one can.
     pub(crate) fn point(&self, member: usize) {
         let mut state = self.lock();
         state.be_ready(member);
@@ -204,8 +204,8 @@ impl Turns {
         self.lock().be_ready(member);
     }
 
-    /// Gives the turn back, and waits until the member, which is registered, was woken and has its
-    /// turn.
+    /// Gives the turn back, and waits until the member, which must be registered as a sleeper, has
+    /// been woken and has the turn.
     pub(crate) fn sleep(&self, member: usize) {
         self.sleep_in(self.lock(), member);
     }
@@ -230,8 +230,8 @@ impl Turns {
         self.wait_for_turn(state, member);
     }
 
-    /// Gives the turn back, and waits until the member was [unparked](Self::unpark) and has its
-    /// turn. Returns at once if it was unparked since the last call.
+    /// Gives the turn back, and waits until the member has been [unparked](Self::unpark) and has
+    /// the turn. Returns at once if it has been unparked since the last call.
     pub(crate) fn park(&self, member: usize) {
         let mut state = self.lock();
         if !mem::take(&mut state.members[member].has_token) {
@@ -240,7 +240,7 @@ impl Turns {
         }
     }
 
-    /// Ends a member's [`park`](Self::park), or the next one.
+    /// Ends a member's current [`park`](Self::park), or else its next one.
     pub(crate) fn unpark(&self, member: usize) {
         let mut state = self.lock();
         let unparked = &mut state.members[member];
@@ -260,8 +260,8 @@ impl Turns {
         self.wake_all([member]) > 0
     }
 
-    /// Wakes members together, so that each of them may be the first one that goes on. Returns how
-    /// many were registered as sleepers.
+    /// Wakes members together, so that each of them may be the first to continue. Returns how many
+    /// were registered as sleepers.
     pub(crate) fn wake_all(&self, members: impl IntoIterator<Item = usize>) -> usize {
         let mut state = self.lock();
         let mut count = 0;
@@ -290,8 +290,8 @@ impl Turns {
         members.by_ref().filter(is_asleep).count()
     }
 
-    /// Waits, on a thread outside, until no member goes on by itself, but not for good: members may
-    /// poll for what this thread is going to do.
+    /// Waits, on a thread outside the pools, until no member can continue by itself. The wait is
+    /// limited, because members may poll for something that this thread does later.
     pub(crate) fn settle(&self) {
         let begin = Instant::now();
         let mut state = self.lock();
@@ -309,8 +309,8 @@ impl Turns {
         }
     }
 
-    /// Says what each member does, if each call for so long has found that all wait, and that none
-    /// has gone on in between.
+    /// Returns what each member does, if every call in the last `limit` has found that all members
+    /// wait and that no choice was made in between.
     pub(super) fn stuck(&self, limit: Duration) -> Option<String> {
         let mut state = self.lock();
         let (report, limit) = match state.describe_waits() {
@@ -329,7 +329,7 @@ impl Turns {
         (since.elapsed() >= limit).then_some(report)
     }
 
-    /// Locks the state. The thread does not sleep for it: to the system it would be blocked.
+    /// Locks the state without sleeping: to the system, a thread that sleeps would be blocked.
     fn lock(&self) -> MutexGuard<'_, State> {
         loop {
             match self.state.try_lock() {
@@ -343,9 +343,9 @@ impl Turns {
 
     /// Waits until it is this member's turn.
     fn wait_for_turn(&self, mut state: MutexGuard<'_, State>, member: usize) {
-        // Liveness: the thread that gives the turn to this member rings its bell, and the one that
-        // wakes it does. A member that keeps the turn gives it back at its next point, or
-        // one of those that are ready takes it away.
+        // Liveness: the thread that gives the turn to this member rings its bell, and so does the
+        // thread that wakes it. A member that keeps the turn gives it back at its next point, or a
+        // member that is ready takes it away.
         while state.turn != Some(member) {
             let bell = state.members[member].bell.clone();
             if state.members[member].status != Status::Ready {
@@ -364,7 +364,7 @@ impl Turns {
     }
 
     /// Waits until each member from which the turn was taken waits for its turn, or is still
-    /// blocked. The member that calls this gives its turn back, so no other one takes it away.
+    /// blocked. The caller is about to give its turn back, so no other member takes it away.
     fn await_unblocked<'s>(&'s self, mut state: MutexGuard<'s, State>) -> MutexGuard<'s, State> {
         state.is_taken = false;
         let begin = Instant::now();

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// The thread that builds the pool has the turn, and the others have not arrived.
+/// The thread that builds the pool has the turn, and the other workers have not arrived.
 #[test]
 fn a_closure_that_helps_to_build_a_pool_spawns_on_the_adopted_thread() {
     let build = || {
@@ -17,8 +17,8 @@ fn a_closure_that_helps_to_build_a_pool_spawns_on_the_adopted_thread() {
     thread::spawn(build).join().unwrap();
 }
 
-/// The closure that names the last worker blocks, so that the workers before it take the turn. One
-/// of them parks at once.
+/// The closure that names the last worker blocks, so that the workers before it take the turn away.
+/// One of them parks at once.
 #[cfg(not(miri))]
 #[test]
 fn a_worker_that_has_parked_during_the_build_is_not_awaited() {
@@ -29,7 +29,7 @@ fn a_worker_that_has_parked_during_the_build_is_not_awaited() {
         let started = Mutex::new(started);
         let name = move |index: usize| {
             if index == 2 {
-                // Where the system does not tell that this thread waits, that takes a second.
+                // If the system does not report that this thread waits, this takes a second.
                 has_started.recv().unwrap();
                 thread::sleep(Duration::from_millis(100));
             }

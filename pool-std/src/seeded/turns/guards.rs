@@ -1,10 +1,10 @@
-//! What a thread holds while it keeps the turn, or is a member.
+//! Guards of a thread that holds the turn where it is, or that is a member.
 
 use std::sync::Arc;
 
 use super::Turns;
 
-/// Keeps the turn from being given, and from being taken away.
+/// Prevents the turn from being given or taken away.
 pub(crate) struct Hold(pub(super) Arc<Turns>);
 
 impl Drop for Hold {
@@ -13,7 +13,7 @@ impl Drop for Hold {
     }
 }
 
-/// A member that is there.
+/// A member that is present. Dropping the guard makes it absent.
 pub(crate) struct Present {
     pub(super) turns: Arc<Turns>,
     pub(super) member: usize,

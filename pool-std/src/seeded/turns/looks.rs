@@ -1,4 +1,4 @@
-//! What the looks at the member that has the turn say: whether it waits for something outside the
+//! Looks at the member that has the turn, to find out whether it waits for something outside the
 //! pool.
 
 use std::time::{Duration, Instant};
@@ -14,19 +14,19 @@ mod tests;
 
 /// For how long a worker must be seen to wait for something outside the pool.
 const BLOCKED: Duration = Duration::from_millis(20);
-/// How often, in different milliseconds. On a busy machine there are few looks in that time, and a
-/// worker may happen to wait for a moment at each of them.
+/// How many looks must see this, in different milliseconds. On a busy machine there are few looks
+/// in that time, and a worker may happen to wait for a moment at each of them.
 const LOOKS: u32 = 10;
-/// How long then at most until each thread that could run has run.
+/// How long such a wait may take at most while threads that could run have not run.
 const BUSY: Duration = Duration::from_secs(2);
-/// How long a worker may keep the turn where the system does not tell what it does.
+/// How long a worker may keep the turn if the system does not report what it does.
 pub(super) const UNKNOWN: Duration = Duration::from_secs(if cfg!(miri) { 20 } else { 1 });
-/// How long a worker may keep the turn that runs: it may wait for another one without sleeping.
+/// How long a running worker may keep the turn: it may wait for another worker without sleeping.
 const COMPUTING: Duration = Duration::from_secs(2);
 
-/// What looks at the member that has the turn have found.
+/// What the looks at the member that has the turn have found.
 pub(super) struct Looks {
-    /// Of the member.
+    /// The thread of the member.
     thread: SystemThread,
     /// The number of choices when it got the turn.
     choice: u64,
@@ -34,9 +34,9 @@ pub(super) struct Looks {
     /// How much processor time its thread had used at the first look.
     time: Option<Duration>,
     blocked: Option<Blocked>,
-    /// Since when each look has found it neither asleep nor able to run. The kernel keeps it,
-    /// perhaps until another member has done something: for a child of `vfork`, for a file system
-    /// of this process, or for a debugger.
+    /// The time since which every look has found the thread neither asleep nor able to run. The
+    /// kernel keeps it, perhaps until another member has done something: for a child of `vfork`,
+    /// for a file system of this process, or for a debugger.
     kept: Option<Instant>,
 }
 
@@ -45,13 +45,14 @@ struct Blocked {
     first: Instant,
     last: Instant,
     count: u32,
-    /// What a thread that could run does may be what the member waits for, such as releasing a lock
-    /// of the allocator. On a busy machine it may not have run for long.
+    /// The threads that could run but have not run since. The member may wait for one of them, for
+    /// example to release a lock of the allocator, and on a busy machine that thread may not have
+    /// run for a long time.
     others: Option<NotYetRun>,
 }
 
 impl Looks {
-    /// Begins to look at a member that got the turn by a choice of this number.
+    /// Begins to look at a member that got the turn at this choice.
     pub(super) fn new(thread: SystemThread, choice: u64) -> Self {
         Self {
             thread,
@@ -63,7 +64,7 @@ impl Looks {
         }
     }
 
-    /// Whether these are looks at what the member does since this choice.
+    /// Whether these are looks at the same thread since the same choice.
     pub(super) fn are_at(&self, thread: SystemThread, choice: u64) -> bool {
         self.thread == thread && self.choice == choice
     }
@@ -79,7 +80,7 @@ impl Looks {
                 (self.blocked, self.kept) = (None, None);
                 self.computed() >= COMPUTING
             }
-            // No processor time would end its turn.
+            // Such a thread uses no processor time that could end its turn.
             Some(ThreadState::Kept | ThreadState::Stopped) => {
                 self.blocked = None;
                 self.kept.get_or_insert_with(Instant::now).elapsed() >= COMPUTING
@@ -88,10 +89,11 @@ impl Looks {
         }
     }
 
-    /// Returns for how long the member has run, or could have.
+    /// Returns how long the member has computed or, if the system does not report that, had the
+    /// turn.
     fn computed(&self) -> Duration {
         let time = self.time.zip(self.thread.time());
-        // Another thread may have got the number of one that has ended.
+        // If the thread has ended, another one may have got its number, with less processor time.
         time.map_or_else(
             || self.first.elapsed(),
             |(first, now)| now.saturating_sub(first),

@@ -1,4 +1,4 @@
-//! What a program that is explored leaves: its choices, and how it has failed.
+//! The outcome of an explored program: its choices, and how it failed.
 
 use std::sync::Arc;
 
@@ -11,8 +11,8 @@ impl Turns {
         (state.choices.made(), state.choices.record().to_vec())
     }
 
-    /// Returns what handles the panics of spawned jobs, in pools without a handler, if a program is
-    /// explored.
+    /// Returns a handler for panics of spawned jobs if a program is explored. For pools that have
+    /// no handler.
     pub(crate) fn panic_handler(self: &Arc<Self>) -> Option<Box<PanicHandler>> {
         self.first_panics.as_ref()?;
         let turns = self.clone();
@@ -23,15 +23,15 @@ impl Turns {
         }))
     }
 
-    /// Keeps what the schedule is, for a program that is explored and panics.
+    /// Records the current schedule, for an explored program that panics.
     pub(in crate::seeded) fn note_panic_of_program(&self) {
         if let Some(panics) = &self.first_panics {
             panics.note_program(self.record());
         }
     }
 
-    /// Returns how a program has failed, by itself or in a job that it has spawned, and what the
-    /// schedule was then, or is now.
+    /// Returns how a program failed, by itself or in a job that it spawned, and the schedule at
+    /// that time. If no panic was recorded, returns the current schedule.
     pub(in crate::seeded) fn take_outcome(
         &self,
         result: Result<(), String>,

@@ -1,4 +1,4 @@
-//! Who has the turn, and what the members do.
+//! Which member has the turn, and what the members do.
 
 use std::{
     fmt::Write as _,
@@ -12,25 +12,26 @@ use super::{
     looks::Looks,
 };
 
-/// How many choices members that come to rest may make first, and so many more for each member. On
-/// a busy machine, a choice may take as long as a time slice of each thread that computes.
+/// How many choices the members may make until they come to rest: a base, and an addition for each
+/// member. On a busy machine, a choice may take as long as a time slice of each thread that
+/// computes.
 const CHOICES_TO_REST: u64 = 1000;
 const CHOICES_OF_MEMBER: u64 = 10;
 
-/// Who has the turn, and what the members do.
+/// Which member has the turn, and what the members do.
 pub(super) struct State {
     pub(super) choices: Choices,
     pub(super) members: Vec<Member>,
     pub(super) turn: Option<usize>,
-    /// Whether the member that has the turn knows that, and runs.
+    /// Whether the member that has the turn has noticed this and runs.
     pub(super) is_taken: bool,
-    /// How many threads are in the middle of building or ending a pool. The turn is neither given
-    /// nor taken away meanwhile.
+    /// The number of holds: of threads that build or end a pool, for example. The turn is neither
+    /// given nor taken away while there are any.
     pub(super) holds: usize,
     pub(super) last_choice: Instant,
-    /// At the member that has the turn.
+    /// The looks at the member that has the turn.
     pub(super) looks: Option<Looks>,
-    /// Since when all members are seen to wait, and at which choice.
+    /// The choice at which all members were first seen to wait, and the time.
     pub(super) stuck: Option<(u64, Instant)>,
     /// Kept to save allocations.
     pub(super) ready: Vec<usize>,
@@ -42,23 +43,24 @@ pub(super) struct Member {
     pub(super) thread: SystemThread,
     /// Whether it was unparked while it was not parked.
     pub(super) has_token: bool,
-    /// Whether a thread has ever been the worker.
+    /// Whether a thread has ever run as this worker.
     pub(super) has_arrived: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Status {
-    /// No thread is the worker.
+    /// No thread runs as this worker.
     Absent,
     /// It has the turn, or can have it.
     Ready,
     /// It sleeps until it is woken.
     Asleep,
-    /// It sleeps in a wait that its sleep protocol does not know of, until it is unparked.
+    /// It sleeps until it is unparked, in a wait that its sleep protocol does not know about.
     Parked,
     /// The turn was taken away from it.
     Blocked,
-    /// Likewise, while it was registered as a sleeper and did not sleep yet. It can still be woken.
+    /// The turn was taken away from it while it was registered as a sleeper but did not sleep yet.
+    /// It can still be woken.
     BlockedAsleep,
 }
 
@@ -82,7 +84,8 @@ impl State {
         member.has_arrived = true;
     }
 
-    /// Gives the turn to a member that the schedule chooses, after one that may go on.
+    /// Gives the turn to a member that the schedule chooses. `running` has just run and may
+    /// continue.
     pub(super) fn pass(&mut self, running: Option<usize>, at_rest: &Condvar) {
         self.turn = None;
         self.is_taken = false;
@@ -113,9 +116,10 @@ impl State {
         }
     }
 
-    /// Takes the turn away from a member that waits for something outside the pool.
+    /// Takes the turn away from the member that has it if that member waits for something outside
+    /// the pool, or computes for too long.
     pub(super) fn look(&mut self, at_rest: &Condvar) {
-        // One that is going to take its turn still sleeps in its bell.
+        // A member that was given the turn, but has not taken it yet, still waits for its bell.
         let Some(turn) = self.turn.filter(|_| self.is_taken && self.holds == 0) else {
             return;
         };
@@ -163,16 +167,16 @@ impl State {
         }
     }
 
-    /// Whether a member from which the turn was taken is not blocked any more, and has not come to
-    /// a point.
+    /// Whether any member from which the turn was taken is no longer blocked and has not come to a
+    /// point since.
     pub(super) fn any_goes_on(&self) -> bool {
         let mut members = self.members.iter();
         members
             .any(|member| member.status.is_blocked() && member.thread.is_blocked() == Some(false))
     }
 
-    /// Whether the members make choices, and have made too few since the first of these for members
-    /// that would not come to rest.
+    /// Whether the members still make choices, and have made so few since the `first` one that they
+    /// may still come to rest.
     pub(super) fn is_about_to_rest(&self, first: u64) -> bool {
         let choices = self.choices.made() - first;
         let limit = CHOICES_TO_REST + CHOICES_OF_MEMBER * self.members.len() as u64;
@@ -189,6 +193,6 @@ impl State {
 pub(super) enum Waits {
     None,
     Known(String),
-    /// The system does not say what all of them do.
+    /// The same, but the system does not report what all of them do.
     Unknown(String),
 }

@@ -1,4 +1,4 @@
-//! Members whose threads the tests are.
+//! Members whose threads are those of the tests.
 
 use std::{
     hint,
@@ -10,7 +10,7 @@ use std::{
 
 use super::*;
 
-/// Uses so much processor time.
+/// Computes for the given time.
 fn compute(time: Duration) {
     let begin = Instant::now();
     while begin.elapsed() < time {
@@ -18,9 +18,10 @@ fn compute(time: Duration) {
     }
 }
 
-/// Reproduces a bug: a member that waited, before it gave its turn back, for one that went on after
-/// a section that blocked, had computed for so long by then that its turn was taken away. It gave
-/// the turn on all the same, so that two members had one, and was left blocked.
+/// Reproduces a bug: before a member gave its turn back, it waited for another one that continued
+/// after a section that blocked. By then it had computed for so long that its turn was taken away.
+/// It passed the turn on all the same, so that two members had one, and it stayed marked as
+/// blocked.
 #[test]
 fn a_member_that_gives_its_turn_back_does_not_lose_it() {
     let turns = Turns::new(Schedule::from(1), false);
@@ -40,7 +41,7 @@ fn a_member_that_gives_its_turn_back_does_not_lose_it() {
         state.members[1].status = Status::Blocked;
         state.members[1].thread = receive.recv().unwrap();
         drop(state);
-        // It looks at what the member does that has the turn.
+        // This member looks at what the member that has the turn does.
         threads.spawn(|| drop(turns.arrive(2)));
         compute(Duration::from_millis(1_500));
         drop(present);
@@ -50,8 +51,8 @@ fn a_member_that_gives_its_turn_back_does_not_lose_it() {
     });
 }
 
-/// Reproduces a bug: a member that was registered as a sleeper, and blocked in a handler before it
-/// slept, lost its turn. It was no sleeper any more then, and nothing woke it.
+/// Reproduces a bug: a member that was registered as a sleeper and blocked in a handler before it
+/// slept lost its turn. It then no longer counted as a sleeper, and no call woke it.
 #[test]
 fn a_sleeper_that_loses_its_turn_is_still_woken() {
     for is_woken_before_it_sleeps in [true, false] {
@@ -63,7 +64,7 @@ fn a_sleeper_that_loses_its_turn_is_still_woken() {
             let (send, receive) = mpsc::channel();
             let turns = &turns;
             threads.spawn(move || {
-                // It takes the turn away from the member that is blocked below.
+                // This member takes the turn away from the member that is blocked below.
                 let present = turns.arrive(1);
                 if is_woken_before_it_sleeps {
                     assert!(turns.wake(0), "it is registered as a sleeper");

@@ -2,11 +2,11 @@ use std::{sync::mpsc, thread};
 
 use super::*;
 
-// The C library of Android has not always had what starts the child.
+// Old versions of Android's C library do not have `posix_spawnp`, which starts the child.
 #[cfg(target_os = "linux")]
 mod kept;
 
-/// A busy machine makes looks seldom, and the order of a seed varied.
+/// On a busy machine there are few looks: two of them ended a turn, and the order of a seed varied.
 #[test]
 fn two_looks_at_a_worker_that_waits_do_not_take_its_turn() {
     let (send, receive) = mpsc::channel();
@@ -20,7 +20,7 @@ fn two_looks_at_a_worker_that_waits_do_not_take_its_turn() {
         thread::sleep(2 * BLOCKED);
         assert!(!looks.look());
     }
-    // Liveness: the member waits, and the looks are enough at some time.
+    // Liveness: the member waits, so that its turn ends after enough looks.
     while !looks.look() {
         thread::sleep(LOOK);
     }
@@ -28,8 +28,8 @@ fn two_looks_at_a_worker_that_waits_do_not_take_its_turn() {
     waiter.join().unwrap();
 }
 
-/// Reproduces a bug: a thread that has the number of one that has ended, and has used less time,
-/// made the look panic.
+/// Reproduces a bug: a look panicked if a thread had the number of one that had ended, and had used
+/// less processor time than that one.
 #[test]
 fn a_thread_that_has_used_less_time_than_before_has_computed_for_none() {
     let mut looks = Looks::new(SystemThread::current(), 1);

@@ -1,4 +1,4 @@
-//! A worker that the kernel keeps.
+//! A worker whose thread the kernel keeps.
 
 use std::{
     env,
@@ -48,8 +48,8 @@ fn run_true_reading(path: &Path) {
     }
 }
 
-/// Reproduces a bug: processor time alone ended the turn of a worker that was not asleep. One that
-/// the kernel keeps uses none. If it waits for what another worker does, both waited for good.
+/// Reproduces a bug: a worker that was not asleep lost its turn only by using processor time, and a
+/// worker that the kernel keeps uses none. If it waited for another worker, both waited forever.
 #[test]
 fn a_worker_that_the_kernel_keeps_loses_its_turn() {
     let pipe = env::temp_dir().join(format!("pool-std-kept-{}", process::id()));
@@ -63,7 +63,7 @@ fn a_worker_that_the_kernel_keeps_loses_its_turn() {
         run_true_reading(&path);
     });
     let mut looks = Looks::new(receive.recv().unwrap(), 1);
-    // A busy machine makes them take longer.
+    // On a busy machine, the looks take longer.
     let mut many = 0..10_000;
     let loses_turn = many.any(|_| {
         thread::sleep(LOOK);
