@@ -33,7 +33,7 @@ use pool_core::{Call, JobContext};
 
 use crate::platform::{Registry, Std, WorkerThread};
 
-/// What a thread passes on to a job that it makes.
+/// What a thread passes on to a job that it creates.
 #[derive(Clone)]
 pub(crate) struct Context {
     values: values::Values,
@@ -42,7 +42,7 @@ pub(crate) struct Context {
 }
 
 impl Context {
-    /// Returns that of this thread.
+    /// Returns the context of this thread.
     #[inline(always)]
     pub(crate) fn current() -> Self {
         Self {
@@ -61,7 +61,7 @@ impl Context {
     }
 }
 
-/// Lets the second half of a join run in the context of this thread, if another one takes it.
+/// Makes the second half of a join run in the context of this thread if another thread takes it.
 #[inline(always)]
 pub(crate) fn follow_half<R>(
     half: impl FnOnce(JobContext<'_, Std>) -> R + Send,
@@ -76,7 +76,8 @@ pub(crate) fn follow_half<R>(
     }
 }
 
-/// Runs a call in a pool, in the context of this thread if it goes to a worker on another one.
+/// Runs a call in a pool. Uses the context of this thread if a worker on another thread runs the
+/// call.
 pub(crate) fn run_call(registry: &Registry, call: Call<'_, Std>) {
     let context = Context::current();
     let run = |call: Call<'_, Std>, worker: &WorkerThread, migrated| {

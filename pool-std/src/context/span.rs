@@ -6,13 +6,13 @@ use tracing::Span as Entered;
 
 use crate::panics::drop_quietly;
 
-/// The span in which a job was made. None if no subscriber is there, or it is in none.
+/// The span in which a job was created. None if there is no subscriber or no current span.
 #[derive(Clone)]
 pub(super) struct Span(Option<Entered>);
 
 impl Span {
-    /// Returns that of this thread. None if the subscriber panics: a scope has counted the job by
-    /// now, and would wait for it in vain.
+    /// Returns the current span of this thread. None if the subscriber panics: the panic must not
+    /// spread, because a scope has already counted the job and would wait for it forever.
     #[inline]
     pub(super) fn current() -> Self {
         let span = catch_unwind(AssertUnwindSafe(Entered::current));
@@ -20,8 +20,8 @@ impl Span {
         Self(span.filter(|span| !span.is_none()))
     }
 
-    /// Calls a closure in the span, or in none, and in no other one: a worker that runs a job in a
-    /// wait of another one is in the spans of that job.
+    /// Calls a closure in this span, or in none, but in no other span: a worker that runs a job
+    /// while another job waits is still in the spans of that other job.
     pub(super) fn run<R>(&self, closure: impl FnOnce() -> R) -> R {
         let _outside = Outside::of_all_spans();
         match &self.0 {
@@ -31,15 +31,15 @@ impl Span {
     }
 }
 
-/// How often a thread leaves the same span in a row. It may have entered it several times, or the
-/// subscriber does not let it go.
+/// How many times in a row a thread leaves the same span. More exits mean that it has entered the
+/// span many times, or that the subscriber does not let it leave.
 const MAX_EXITS: usize = 64;
 
-/// A thread that has left the spans that it was in. The drop enters them again.
+/// A thread that has left the spans that it was in. Dropping the value enters them again.
 struct Outside(Vec<Entered>);
 
 impl Outside {
-    /// Leaves all spans. If the subscriber panics, the thread is in all of them again.
+    /// Leaves all spans. If the subscriber panics, the thread enters all of them again.
     fn of_all_spans() -> Self {
         let mut outside = Self(Vec::new());
         let mut exits = 0;
@@ -53,7 +53,7 @@ impl Outside {
             if exits > MAX_EXITS {
                 return outside;
             }
-            // Before the exit, which may panic when the span has been left.
+            // This comes before the exit, which may panic after it has left the span.
             outside.0.push(span.clone());
             span.with_subscriber(|(id, subscriber)| subscriber.exit(id));
         }
@@ -64,8 +64,9 @@ impl Drop for Outside {
     fn drop(&mut self) {
         for span in self.0.drain(..).rev() {
             let enter = || span.with_subscriber(|(id, subscriber)| subscriber.enter(id));
-            // A subscriber that panics does not keep the thread from the others. This may be a
-            // panic of the subscriber already, and a second one would abort the process.
+            // If the subscriber panics, the thread still enters the other spans. The thread may
+            // already be unwinding from a panic of the subscriber, and a second panic would abort
+            // the process.
             _ = catch_unwind(AssertUnwindSafe(enter)).map_err(drop_quietly);
         }
     }

@@ -1,4 +1,4 @@
-//! Values that a program sets, and that jobs find.
+//! Values that a program sets for its jobs.
 
 use std::{any::Any, cell::Cell, sync::Arc};
 
@@ -10,14 +10,14 @@ thread_local! {
 #[derive(Clone)]
 pub(super) struct Values(Option<Arc<Link>>);
 
-/// A value, and those that were set before.
+/// A value, and the values that were set before it.
 struct Link {
     value: Arc<dyn Any + Send + Sync>,
     outer: Values,
 }
 
 impl Drop for Link {
-    /// Not by recursion: jobs that spawn the next one may set a value each.
+    /// Drops the outer links without recursion: in a chain of jobs, each may set a value.
     fn drop(&mut self) {
         let mut next = self.outer.0.take();
         while let Some(mut link) = next.and_then(Arc::into_inner) {
@@ -27,13 +27,13 @@ impl Drop for Link {
 }
 
 impl Values {
-    /// Returns those of this thread. None while the thread ends.
+    /// Returns the values of this thread. There are none while the thread ends.
     #[inline]
     pub(super) fn current() -> Self {
         let look = |current: &Cell<Self>| {
             let values = current.replace(Self(None));
             let copy = values.clone();
-            // What is replaced is none, so that no code of the user runs here.
+            // The replaced value is empty, so that no code of the user runs here.
             current.set(values);
             copy
         };
@@ -47,7 +47,7 @@ impl Values {
         closure()
     }
 
-    /// Sets the values of this thread, and returns those before.
+    /// Sets the values of this thread, and returns the previous ones.
     fn replace(self) -> Self {
         let mut values = Some(self);
         let before = CURRENT.try_with(|current| match values.take() {
@@ -57,7 +57,7 @@ impl Values {
         before.unwrap_or(Self(None))
     }
 
-    /// Returns these values without one of a type.
+    /// Returns these values without the value of a type.
     fn without<T: Any>(self) -> Self {
         let mut links = Vec::new();
         let mut values = &self;
@@ -88,15 +88,15 @@ impl Values {
     }
 }
 
-/// Sets the values of a thread again, when a closure ends or unwinds.
+/// Restores the values of a thread when a closure returns or unwinds.
 struct Restore(Option<Values>);
 
 impl Drop for Restore {
     #[inline]
     fn drop(&mut self) {
         if let Some(values) = self.0.take() {
-            // The drop of the last reference to a value is code of the user. It finds the
-            // thread as it was before.
+            // Dropping the last reference to a value runs code of the user, which finds the thread
+            // as it was before.
             drop(values.replace());
         }
     }
@@ -127,7 +127,7 @@ impl Drop for Restore {
 pub fn with<T: Any + Send + Sync, R>(value: T, closure: impl FnOnce() -> R) -> R {
     let link = Link {
         value: Arc::new(value),
-        // Jobs find the innermost one of a type alone.
+        // Jobs only find the innermost value of each type.
         outer: Values::current().without::<T>(),
     };
     Values(Some(Arc::new(link))).run(closure)

@@ -1,4 +1,4 @@
-//! The file that a process writes when it exits.
+//! The file to which a process writes its trace when it exits.
 
 use std::{
     fs::{self, File},
@@ -20,10 +20,10 @@ use crate::{
     sync::{Mutex, MutexGuard, lock},
 };
 
-/// How many workers of pools that have ended are kept: some 130 MiB of events.
+/// The number of workers of ended pools whose rings are kept: some 130 MiB of events.
 const MAX_ENDED: usize = 64;
 
-/// The rings that the file is to have. They outlive their pools.
+/// The rings for the file. They outlive their pools.
 static KEPT: PerProcess<Mutex<Option<Kept>>> = PerProcess::new();
 
 struct Kept {
@@ -31,7 +31,7 @@ struct Kept {
     rings: Vec<Arc<WorkerRing>>,
 }
 
-/// Returns what is kept. None in a child of a process that keeps something: the file is the
+/// Returns the kept rings, or `None` in a child of a process that keeps some: the file is the
 /// parent's.
 fn kept() -> Option<MutexGuard<'static, Option<Kept>>> {
     Some(lock(KEPT.here_unless_inherited()?))
@@ -42,14 +42,15 @@ pub(super) fn keep(file: PathBuf, rings: &PoolRings) {
     let Some(mut kept) = kept() else { return };
     let kept = kept.get_or_insert_with(|| {
         register();
-        // The program may change its directory.
+        // The program may change its current directory.
         let file = path::absolute(&file).unwrap_or(file);
         let rings = Vec::new();
         Kept { file, rings }
     });
     let all = &mut kept.rings;
     all.extend(rings.iter().cloned());
-    // A ring that only this list holds is that of a pool that has ended. The oldest ones go first.
+    // A ring that only this list references belongs to a pool that has ended. The oldest are
+    // dropped first.
     let has_ended = |ring: &Arc<WorkerRing>| Arc::strong_count(ring) == 1;
     let ended = all.iter().filter(|ring| has_ended(ring)).count();
     let mut too_many = ended.saturating_sub(MAX_ENDED);
@@ -95,10 +96,10 @@ pub fn write_now() -> io::Result<()> {
     })
 }
 
-/// Writes a trace to a file, or to what has its name and is none. Other threads and processes may
-/// do the same, and this one may end meanwhile.
+/// Writes a trace to a file, or to a pipe or device of that name. Other threads and processes may
+/// do the same, and this process may end meanwhile.
 fn write(file: &Path, trace: &Trace) -> io::Result<()> {
-    // A link stays in place.
+    // If the path is a link, the link stays in place.
     let file = fs::canonicalize(file).unwrap_or_else(|_| file.to_owned());
     let is_other = fs::metadata(&file).is_ok_and(|it| !it.is_file());
     let beside = (!is_other).then(|| beside(&file));
@@ -108,13 +109,13 @@ fn write(file: &Path, trace: &Trace) -> io::Result<()> {
     };
     let written = write_to(new, trace).and_then(|()| fs::rename(&beside, &file));
     if written.is_err() {
-        // The error is that of the write.
+        // The function returns the error of the write, not of this call.
         _ = fs::remove_file(&beside);
     }
     written
 }
 
-/// Returns the name of another file in the same directory, which no other call returns.
+/// Returns the name of another file in the same directory. No other call returns the same name.
 fn beside(file: &Path) -> PathBuf {
     static CALLS: AtomicUsize = AtomicUsize::new(0);
 
@@ -131,7 +132,7 @@ fn write_to(file: File, trace: &Trace) -> io::Result<()> {
     writer.flush()
 }
 
-/// Lets the process write the file when it exits.
+/// Makes the process write the file when it exits.
 #[cfg(all(unix, not(miri)))]
 fn register() {
     use crate::panics::print_error;

@@ -77,7 +77,7 @@ impl Row {
 struct Rows {
     by_number: HashMap<u32, Row>,
     spans: HashMap<Row, Vec<Span>>,
-    /// Those that are not inside of others.
+    /// The spans that are not inside others.
     outermost: HashMap<Row, Vec<Span>>,
 }
 
@@ -110,7 +110,7 @@ impl Rows {
     }
 
     /// Returns the moment nearest to `time` at which a row has a span, where an arrow may begin or
-    /// end: a worker may have none for a moment, between two jobs.
+    /// end: a worker may have no span for a moment, between two jobs.
     fn anchor(&self, row: Row, time: Duration) -> Option<Duration> {
         let spans = self.outermost.get(&row)?;
         let next = spans.partition_point(|span| span.begin <= time);
@@ -147,8 +147,8 @@ fn write_pool<W: Write>(output: &mut Output<W>, pool: &PoolTrace, rows: &Rows) -
     write_counters(output, outside, states)
 }
 
-/// Writes the spans in which the wake-ups begin that threads outside the pool have given. Each has
-/// the length of its arrow, so that one sees it, or ends when the next one begins.
+/// Writes the spans in which wake-ups by threads outside the pool begin. Each is as long as its
+/// arrow, so that it is visible, or ends when the next one begins.
 fn write_outside<W: Write>(
     output: &mut Output<W>,
     pool: &PoolTrace,
@@ -216,7 +216,8 @@ fn write_event<W: Write>(
 /// How the numbers of workers in each state change.
 type Change = (Duration, [i64; 3]);
 
-/// Notes when a worker enters and leaves a state. One that neither searches nor sleeps is active.
+/// Records when a worker enters and leaves a state. A worker that neither searches nor sleeps is
+/// active.
 fn note_state(changes: &mut Vec<Change>, span: &Span) {
     let change = match span.kind {
         SpanKind::Searching => [0, 1, 0],
@@ -258,7 +259,7 @@ fn write_counters<W: Write>(
     Ok(())
 }
 
-/// Writes events, one in a line.
+/// Writes events, one per line.
 struct Output<W> {
     writer: W,
     is_first: bool,
@@ -330,7 +331,8 @@ impl<W: Write> Output<W> {
         self.write("i", name, row, &fields)
     }
 
-    /// Writes an arrow from one row and moment to others, unless one of the rows has no span there.
+    /// Writes an arrow from one row and moment to another, unless one of the rows has no span
+    /// there.
     fn arrow(
         &mut self,
         name: &str,

@@ -13,22 +13,22 @@ use pool_core::trace::TraceClock;
 
 use crate::clock;
 
-/// How long two looks at both clocks are apart at least, so that the rate of one is known by the
-/// other to a ten-thousandth.
+/// The minimum time between two looks at both clocks, so that the rate of the one is known in terms
+/// of the other to one part in ten thousand.
 const BASE: Duration = Duration::from_millis(1);
 
-/// Reads the processor's counter in a few nanoseconds, where it counts at a constant rate on all
-/// processors. Otherwise the clock of the system, which takes some twenty.
+/// Reads the processor's counter in a few nanoseconds, if it counts at a constant rate on all
+/// processors. Otherwise reads the system's clock, which takes some twenty nanoseconds.
 pub(crate) struct Ticks;
 
-/// Whether the processor's counter is used. Set once, before the first tracer is made.
+/// Whether the processor's counter is used. Set once, before the first tracer is created.
 static HAS_COUNTER: AtomicBool = AtomicBool::new(false);
 
 impl TraceClock for Ticks {
     #[inline]
     fn now() -> u64 {
-        // Ordering: Relaxed; a tracer is made after it was set, by a thread that all its users have
-        // heard of.
+        // Ordering: Relaxed. The tracer was created after this was set, and its users have
+        // synchronized with the thread that created it.
         if HAS_COUNTER.load(Ordering::Relaxed) {
             counter::read()
         } else {
@@ -37,7 +37,7 @@ impl TraceClock for Ticks {
     }
 }
 
-/// Both clocks at one moment.
+/// Both clocks, read at one moment.
 #[derive(Debug, Clone, Copy)]
 struct Look {
     ticks: u64,
@@ -52,7 +52,7 @@ impl Look {
     }
 }
 
-/// Returns the moment from which the times of traces count: when the first tracer was made.
+/// Returns the moment from which the times of traces count: when the first tracer was created.
 fn origin() -> Look {
     static ORIGIN: OnceLock<Look> = OnceLock::new();
 
@@ -63,12 +63,12 @@ fn origin() -> Look {
     })
 }
 
-/// Begins the clock, before the first tracer is made.
+/// Starts the clock, before the first tracer is created.
 pub(super) fn begin() {
     origin();
 }
 
-/// Translates ticks into the time since the first tracer was made.
+/// Converts ticks into the time since the first tracer was created.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Scale {
     origin: u64,
@@ -103,8 +103,8 @@ impl Scale {
 mod counter {
     use std::arch::x86_64::{__cpuid, _rdtsc};
 
-    /// The leaf of CPUID that says how the time stamp counter counts, and the bit that says that it
-    /// does so at a constant rate in all states of the processor.
+    /// The CPUID leaf that describes the time stamp counter, and the bit that says that the counter
+    /// has a constant rate in all states of the processor.
     const POWER_MANAGEMENT: u32 = 0x8000_0007;
     const INVARIANT: u32 = 1 << 8;
 
@@ -131,7 +131,7 @@ mod counter {
 
     /// The architecture's generic timer counts at a constant rate, the same on all processors.
     pub(super) fn is_steady() -> bool {
-        // Systems let programs read it: their own clocks do so without a system call.
+        // These systems let programs read it: their own clocks do so without a system call.
         cfg!(any(
             target_os = "linux",
             target_os = "android",

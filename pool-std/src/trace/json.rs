@@ -1,8 +1,8 @@
-//! What JSON needs beyond numbers.
+//! Strings in JSON.
 
 use std::fmt;
 
-/// A string of JSON.
+/// A string that is displayed as JSON.
 pub(crate) struct Text<'t>(pub(crate) &'t str);
 
 impl fmt::Display for Text<'_> {

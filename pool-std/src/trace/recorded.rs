@@ -1,4 +1,4 @@
-//! What a pool's workers have kept.
+//! The events that a pool's workers have kept.
 
 use std::{io, time::Duration};
 
@@ -30,7 +30,7 @@ pub struct Trace {
 
 impl Trace {
     pub(super) fn of<'r>(rings: impl IntoIterator<Item = &'r std::sync::Arc<WorkerRing>>) -> Self {
-        // The events first: to compare the clocks may take a moment.
+        // The events come first, because comparing the clocks may take a moment.
         let rings: Vec<_> = rings
             .into_iter()
             .map(|ring| {
@@ -114,7 +114,7 @@ impl PoolTrace {
         self.number
     }
 
-    /// Returns what each worker did, in order of their numbers.
+    /// Returns what each worker did, in the order of their numbers.
     #[must_use]
     pub fn workers(&self) -> &[WorkerTrace] {
         &self.workers

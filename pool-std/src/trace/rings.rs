@@ -16,23 +16,23 @@ use super::{
 };
 use crate::thread_pool::{environment, error::BuildError};
 
-/// How many events a worker keeps if the environment asks for a trace.
+/// The maximum number of events that a worker keeps if the environment requests a trace.
 const DEFAULT_EVENTS: usize = (1 << 16) - 1;
-/// How many slots the workers of such a pool have together: 128 MiB of them, or up to twice as many
-/// because each worker's number is rounded up. A worker has a thousand at least.
+/// The total number of slots of such a pool's workers: 128 MiB, or up to twice that, because the
+/// number per worker is rounded up. Each worker has at least a thousand.
 const DEFAULT_SLOTS: usize = 1 << 22;
-/// How many events a worker can keep: 512 MiB of them.
+/// The maximum number of events that a worker can keep: 512 MiB.
 pub(super) const MAX_EVENTS: usize = (1 << 24) - 1;
 
 /// The ring of one worker. Aligned so that no two workers write to one cache line.
 #[repr(align(128))]
 pub(crate) struct WorkerRing {
     tracer: Tracer<Box<[TraceSlot]>, Ticks>,
-    /// Which pool of the process, from 1 on.
+    /// The number of the pool in the process, from 1.
     pub(super) pool: u32,
-    /// Which worker of the pool.
+    /// The number of the worker in the pool.
     pub(super) worker: usize,
-    /// Which worker of the process, from 1 on.
+    /// The number of the worker in the process, from 1.
     pub(super) number: u32,
 }
 
@@ -42,12 +42,12 @@ impl WorkerRing {
     }
 }
 
-/// The rings of a pool's workers; none if it keeps no trace.
+/// The rings of a pool's workers. Empty if the pool keeps no trace.
 #[derive(Default)]
 pub(crate) struct PoolRings(Box<[Arc<WorkerRing>]>);
 
 impl PoolRings {
-    /// Makes rings that hold so many events, or as many as the environment asks for.
+    /// Creates rings for the requested number of events, or for the default of the environment.
     ///
     /// # Errors
     /// [`BuildError::TooManyEvents`].
@@ -69,7 +69,7 @@ impl PoolRings {
             return Ok(Self::default());
         }
         clock::begin();
-        // One slot is not readable.
+        // One slot is never readable.
         let slots = (requested + 1).next_power_of_two();
         // Ordering: Relaxed; only the numbers matter.
         let pool = POOLS.fetch_add(1, Ordering::Relaxed);
@@ -120,7 +120,7 @@ impl Observer for WorkerTracer {
     }
 }
 
-/// Returns how many events each worker keeps if the program asks for none.
+/// Returns how many events each worker keeps if the program requests none.
 fn events_for_viewers() -> usize {
     #[cfg(feature = "live")]
     if crate::live::is_serving() {
@@ -129,7 +129,7 @@ fn events_for_viewers() -> usize {
     0
 }
 
-/// Returns how many events each of so many workers keeps if the environment asks for a trace.
+/// Returns how many events each worker keeps if the environment requests a trace.
 pub(super) fn default_events(workers: usize) -> usize {
     (DEFAULT_SLOTS / workers).clamp(1 << 10, DEFAULT_EVENTS + 1) - 1
 }

@@ -14,12 +14,12 @@ use super::{
 /// A job that has not ended, or the closure of a guest.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RunningJob {
-    /// None if it is the closure of a thread outside the pool that has the worker's place.
+    /// The name, or `None` for the closure of a thread outside the pool that acts as the worker.
     pub(crate) name: Option<JobName>,
-    /// The innermost part of it that has a [name](crate::labeled).
+    /// The innermost part of the job that has a [name](crate::labeled).
     pub(crate) part: Option<&'static str>,
     pub(crate) running_for: Duration,
-    /// How many other jobs wait below it on the worker's stack.
+    /// The number of other jobs that wait below this one on the worker's stack.
     pub(crate) depth: usize,
 }
 

@@ -1,4 +1,4 @@
-//! From events to what lasts: jobs, searches, sleeps.
+//! Turns events into spans of time: jobs, searches, sleeps.
 
 use std::time::Duration;
 
@@ -23,13 +23,13 @@ use super::recorded::WorkerTrace;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Span {
-    /// What it did.
+    /// What the worker did.
     pub kind: SpanKind,
-    /// When it began.
+    /// When the span began.
     pub begin: Duration,
-    /// When it ended, or when the trace ended.
+    /// When the span ended, or when the trace ended.
     pub end: Duration,
-    /// The number of other spans that enclose it.
+    /// The number of other spans that enclose this one.
     pub depth: usize,
 }
 
@@ -49,29 +49,30 @@ pub struct Span {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SpanKind {
-    /// It runs a job.
+    /// The worker runs a job.
     Job(JobName),
-    /// It searches for a job.
+    /// The worker searches for a job.
     Searching,
-    /// It sleeps.
+    /// The worker sleeps.
     Asleep,
-    /// The program has marked it as blocked.
+    /// The program has marked the worker as blocked.
     Blocked,
-    /// A thread outside the pool runs a closure in its place.
+    /// A thread outside the pool runs a closure as this worker.
     Guest,
-    /// It runs a part of a job to which the program has given this name. See
+    /// The worker runs a part of a job to which the program has given this name. See
     /// [`labeled`](crate::labeled).
     Label(&'static str),
 }
 
 impl SpanKind {
-    /// Whether the worker has no work in this span, so that it ends with whatever comes next.
+    /// Whether the worker has no work in this span, so that the span ends with the next event.
     fn is_without_work(self) -> bool {
         matches!(self, Self::Searching | Self::Asleep | Self::Blocked)
     }
 }
 
-/// Returns the spans of a worker, in the order in which they begin. Those that last end at `end`.
+/// Returns the spans of a worker, in the order in which they begin. Spans that are still open end
+/// at `end`.
 pub(super) fn spans(worker: &WorkerTrace, end: Duration) -> Vec<Span> {
     let mut building = Building::default();
     for event in worker.events() {
@@ -97,7 +98,7 @@ pub(super) fn open_spans(worker: &WorkerTrace) -> Vec<Span> {
 #[derive(Default)]
 struct Building {
     spans: Vec<Span>,
-    /// Where those are that have not ended.
+    /// The indices of the spans that have not ended.
     open: Vec<usize>,
 }
 
@@ -106,7 +107,7 @@ impl Building {
         match event {
             Event::Idle => self.replace(now, SpanKind::Searching),
             Event::Sleep => self.replace(now, SpanKind::Asleep),
-            // It is on its way to a job.
+            // The worker is about to search for a job.
             Event::Wake(_) => self.replace(now, SpanKind::Searching),
             Event::Blocked => self.replace(now, SpanKind::Blocked),
             Event::Enter | Event::Active(_) | Event::Unblocked => self.close_without_work(now),
@@ -126,7 +127,7 @@ impl Building {
             Event::JobEnd => self.close_to(now, |kind| matches!(kind, SpanKind::Job(_))),
             Event::GuestLeft => {
                 self.close_to(now, |kind| matches!(kind, SpanKind::Guest));
-                // The worker's own thread sleeps on.
+                // The worker's own thread continues to sleep.
                 self.begin(now, SpanKind::Asleep);
             }
             Event::Leave => self.close_to(now, |_| false),
@@ -162,8 +163,8 @@ impl Building {
         }
     }
 
-    /// Begins a span instead of one in which the worker had no work. Goes on with one of the same
-    /// kind.
+    /// Begins a span instead of an innermost one in which the worker had no work. Continues that
+    /// span if it has the same kind.
     fn replace(&mut self, now: Duration, kind: SpanKind) {
         let is_same = |it| std::mem::discriminant(&it) == std::mem::discriminant(&kind);
         if !self.innermost().is_some_and(is_same) {
@@ -172,8 +173,8 @@ impl Building {
         }
     }
 
-    /// Ends all spans up to the innermost one of a kind. If there is none, its begin was
-    /// overwritten, and then everything ends that is open.
+    /// Ends all spans up to the innermost one of a kind. If there is none, its begin event was
+    /// overwritten, and all open spans end.
     fn close_to(&mut self, now: Duration, is_it: impl Fn(SpanKind) -> bool) {
         while let Some(kind) = self.innermost() {
             self.close(now);

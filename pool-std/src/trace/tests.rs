@@ -19,7 +19,7 @@ fn a_job_has_the_name_of_the_programs_closure() {
     assert_eq!(short_path("Probe"), "Probe");
 }
 
-/// Many workers keep fewer events each, so that the trace fits into memory.
+/// A worker of a large pool keeps fewer events, so that the trace fits into memory.
 #[test]
 fn a_large_pool_keeps_fewer_events() {
     let events = [1, 64, 65, 256, 65_535].map(default_events);

@@ -1,11 +1,11 @@
-//! Who has woken a worker.
+//! Which thread has woken a worker.
 
 use pool_core::{WokenBy, trace::TraceClock as _};
 
 use super::clock::Ticks;
 use crate::platform::WorkerThread;
 
-/// What a thread that unparks a worker leaves in the worker's parker.
+/// A note in a worker's parker, left by the thread that unparks the worker.
 pub(crate) struct WakeNote(pool_core::trace::WakeNote);
 
 impl WakeNote {
@@ -13,7 +13,7 @@ impl WakeNote {
         Self(pool_core::trace::WakeNote::new())
     }
 
-    /// Leaves a note, before the token is given.
+    /// Leaves a note. Must be called before the token is given.
     pub(crate) fn leave(&self) {
         // SAFETY: 1. the reference is not used after this call.
         let waker = unsafe { WorkerThread::current() };

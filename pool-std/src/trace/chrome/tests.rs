@@ -43,7 +43,7 @@ fn an_arrow_begins_and_ends_where_its_rows_have_spans() {
     assert_eq!(arrow(&[], &[(6, 10)], 3, 5), "", "there is no place for it");
 }
 
-/// The span where an arrow begins may come after the one that is nearest to its end.
+/// The begin of an arrow may move to a time after the span that is nearest to its end.
 #[test]
 fn an_arrow_that_begins_late_ends_in_a_later_span() {
     assert_eq!(arrow(&[(8, 10)], &[(0, 5), (9, 12)], 4, 5), "8 to 9");
