@@ -16,14 +16,14 @@ use crate::{
     system::process_time,
 };
 
-/// How often the watchdog checks. Some systems update the processor time of threads that run every
-/// 4 ms only.
+/// How often the watchdog checks. Some systems update the processor time of running threads only
+/// every 4 ms.
 const INTERVAL: Duration = Duration::from_millis(10);
-/// The number of checks in a row that find jobs waiting after which the watchdog wakes a worker for
-/// them in any case.
+/// The watchdog wakes a worker in any case after this many checks in a row have found the same job
+/// waiting.
 const PATIENCE: u32 = 10;
-/// For how long workers are woken for each job after the watchdog has found idle processors.
-/// Doubles as long as it does.
+/// How long workers are woken for each job after the watchdog has found idle processors. Doubles
+/// each time that it does so in a row.
 const SHORT_RELIEF: Duration = Duration::from_millis(100);
 const LONG_RELIEF: Duration = Duration::from_secs(10);
 
@@ -35,35 +35,36 @@ use short_calls::ShortCalls;
 
 /// No worker watches, so that workers are woken for each job.
 const UNWATCHED: u8 = 0;
-/// One worker that sleeps is the watchdog.
+/// One sleeping worker is the watchdog.
 const WATCHED: u8 = 1;
-/// Processors were idle while jobs waited: until a while is over, workers are woken for each job.
+/// Processors were idle while jobs waited, so workers are woken for each job for some time.
 const RELIEVED: u8 = 2;
 
-/// Says how many workers are worth waking for the jobs of joins, which their posters run themselves
-/// if no thief comes: as many as there are processors.
+/// Decides how many workers are worth waking for the jobs of joins, which their posters run
+/// themselves if no thief comes: one for each processor.
 ///
-/// That is true only while the workers that are awake do run. One that waits in a system call
-/// leaves its processor to another, and the pool is not told of it. So one of the workers that
-/// sleep is the *watchdog*: it wakes up after a while, still asleep for the protocol, and looks
-/// whether jobs wait while processors are idle.
+/// That is true only while the awake workers actually run. A worker that waits in a system call
+/// gives up its processor, and the pool is not notified. So one of the sleeping workers is the
+/// *watchdog*: it wakes up from time to time, while the protocol still counts it as asleep, and
+/// checks whether jobs wait while processors are idle.
 ///
 /// - *Unwatched*: there is no limit. A worker that falls asleep while others are active, or while
 ///   [short calls](ShortCalls) are expected, becomes the watchdog.
-/// - *Watched*: the limit is the number of processors. If the watchdog is woken, or finds nothing
-///   that it is needed for, the pool is unwatched. If it finds that a job has waited from one check
-///   to the next while a processor was idle, the pool is relieved.
-/// - *Relieved*: there is no limit. When some time is over, the next worker that falls asleep while
-///   others are active becomes the watchdog.
+/// - *Watched*: the limit is the number of processors. If the watchdog is woken, or if it is no
+///   longer needed, the pool becomes unwatched. If it finds that a job has waited from one check to
+///   the next while a processor was idle, the pool becomes relieved.
+/// - *Relieved*: there is no limit. After some time, the next worker that falls asleep while others
+///   are active becomes the watchdog.
 ///
 /// So no job of a join waits for much longer than two checks while a processor is idle, nor for
 /// much longer than [`PATIENCE`] checks while a worker sleeps.
 ///
-/// In a pool with a processor for each worker there is no limit, and a watchdog only while short
+/// In a pool with a processor for each worker, there is no limit, and there is a watchdog only
+/// while short calls are expected.
 /// calls are expected.
 pub(crate) struct Crowd {
     num_workers: usize,
-    /// Changes in a pool that follows their number.
+    /// Changes in a pool that follows the number of processors.
     processors: AtomicUsize,
     short_calls: ShortCalls,
     mode: AtomicU8,
@@ -94,15 +95,15 @@ impl Crowd {
         })
     }
 
-    /// Tells the pool, once.
+    /// Sets the pool. Only the first call has an effect.
     pub(crate) fn set_registry(&self, registry: &Weak<Registry>) {
         self.registry.get_or_init(|| registry.clone());
     }
 
-    /// Notes that the workers share another number of processors from now on.
+    /// Records that the workers share another number of processors from now on.
     pub(crate) fn set_processors(&self, registry: &Registry, processors: usize) {
-        // Ordering: Relaxed. A worker that asks executes a fence before, which pairs with the one
-        // in `reconsider_wakes`: it sees this number, or is made to ask again.
+        // Ordering: Relaxed. A worker executes a fence before it reads this, which pairs with the
+        // one in `reconsider_wakes`: the worker sees this number, or is made to read it again.
         self.processors.store(processors, Ordering::Relaxed);
         registry.reconsider_wakes();
     }
@@ -123,15 +124,15 @@ impl Crowd {
         if !self.is_crowded() || !self.is_watched() {
             return usize::MAX;
         }
-        // These count as awake in the protocol.
+        // The protocol counts these workers as awake.
         let absent = registry.num_workers() - registry.data().active.count();
         self.processors() + absent + num_blocked(registry)
     }
 
     fn is_watched(&self) -> bool {
-        // Ordering: Relaxed. A worker that asks executes a fence before, which pairs with the one
-        // in `Registry::reconsider_wakes`, called after each change to another mode. So it
-        // sees that mode, or the thread that has changed it sees what the worker has queued
+        // Ordering: Relaxed. A worker executes a fence before it reads this, which pairs with the
+        // one in `Registry::reconsider_wakes`, called after each change to another mode. So the
+        // worker sees that mode, or the thread that has changed it sees what the worker has queued
         // before.
         self.mode.load(Ordering::Relaxed) == WATCHED
     }
@@ -140,9 +141,9 @@ impl Crowd {
         self.registry.get()?.upgrade()
     }
 
-    /// Ends the duty of a worker that goes on sleeping.
+    /// Ends the duty of a worker that continues to sleep.
     fn end_watch(&self) {
-        // A job that was queued before a worker saw the new mode may have been left to the watch.
+        // A worker that had not seen the new mode yet may have left a job to the watchdog.
         let registry = self.stop_watch();
         if let Some(registry) = registry.filter(|it| it.waiting_job().is_some()) {
             registry.announce_jobs(1, false);
@@ -157,7 +158,7 @@ impl Crowd {
                 .compare_exchange(WATCHED, UNWATCHED, Ordering::Relaxed, Ordering::Relaxed);
         let registry = was_watched.ok().and_then(|_| self.registry())?;
         registry.reconsider_wakes();
-        // No worker but those may run the jobs, if all others wait.
+        // If all other workers wait, only those in isolated waits may run the jobs.
         registry.wake_isolated_waiters();
         Some(registry)
     }
@@ -187,13 +188,13 @@ fn num_blocked(registry: &Registry) -> usize {
     states.filter(|&state| state == State::Blocked).count()
 }
 
-/// The duty of one worker that sleeps, until the value is dropped.
+/// The duty of one sleeping worker. Dropping the value ends it.
 pub(crate) struct Watchdog<'c> {
     crowd: &'c Crowd,
     next_check: Instant,
     /// What the last check found.
     last: Option<Finding>,
-    /// How many checks in a row have found the same job waiting, or none.
+    /// The number of checks in a row that have found the same job waiting, or no job.
     checks: u32,
 }
 
@@ -202,13 +203,13 @@ struct Finding {
     /// A job that waits, if there is one.
     job: Option<WaitingJob>,
     time: Instant,
-    /// How much processor time the process has used.
+    /// The processor time that the process has used.
     used: Duration,
 }
 
 impl<'c> Watchdog<'c> {
-    /// Takes the duty for a worker that falls asleep. None if another worker has it, or if it is
-    /// not needed now.
+    /// Takes the duty for a worker that falls asleep. None if another worker has it, or if no
+    /// watchdog is needed now.
     pub(crate) fn begin(crowd: &'c Crowd) -> Option<Self> {
         // Ordering: Relaxed here and below; the mode guards no memory.
         let mode = crowd.mode.load(Ordering::Relaxed);
@@ -249,7 +250,7 @@ impl<'c> Watchdog<'c> {
         Some(self.next_check - now)
     }
 
-    /// Returns whether the duty goes on.
+    /// Returns whether the duty continues.
     fn check(&mut self, time: Instant) -> bool {
         let any_delayed = self.crowd.short_calls.take_any_delayed();
         let is_needed = |registry: &Arc<_>| any_delayed || is_active(registry);
@@ -278,7 +279,8 @@ impl<'c> Watchdog<'c> {
         }
     }
 
-    /// Decides what follows from a finding, whose job is that of the last one or another one.
+    /// Decides what follows from a finding. `is_old_job` says whether its job is that of the last
+    /// finding.
     fn judge(&mut self, finding: Finding, is_old_job: bool) -> Verdict {
         let last = self.last.replace(finding);
         let finding = self.last.as_ref().expect("set just now");
@@ -303,19 +305,19 @@ impl<'c> Watchdog<'c> {
 /// What the watchdog does after a check.
 #[derive(Debug, PartialEq, Eq)]
 enum Verdict {
-    /// It goes on.
+    /// The watchdog continues.
     Watch,
-    /// It wakes a worker for a job that has waited for long, and goes on.
+    /// The watchdog wakes a worker for a job that has waited for a long time, and continues.
     WakeOne,
-    /// It begins a relief.
+    /// The watchdog begins a relief.
     Relieve,
-    /// It sleeps as any other worker.
+    /// The worker sleeps like any other one.
     End,
 }
 
 impl Drop for Watchdog<'_> {
     fn drop(&mut self) {
-        // A worker that was woken searches, and sees what was left to its watch.
+        // A worker that was woken searches, and finds the jobs that were left to its watch.
         self.crowd.stop_watch();
     }
 }
@@ -327,7 +329,7 @@ impl Relief {
 }
 
 impl Finding {
-    /// Whether half a processor or more was idle since an earlier finding, of this number of them.
+    /// Whether, since an earlier finding, at least half a processor of this number was idle.
     fn leaves_idle(&self, earlier: &Self, processors: usize) -> bool {
         let used = self.used.saturating_sub(earlier.used).as_secs_f64();
         let time = (self.time - earlier.time).as_secs_f64();
@@ -335,7 +337,7 @@ impl Finding {
     }
 }
 
-/// Whether some worker neither sleeps nor searches.
+/// Whether any worker neither sleeps nor searches.
 fn is_active(registry: &Registry) -> bool {
     registry.num_inactive() < registry.num_workers()
 }

@@ -10,9 +10,9 @@ use crate::{
 
 /// The spare threads of a pool, which become workers while the workers' own threads block.
 ///
-/// A spare that is free waits in its [`Spare`]. The worker that blocks takes it out of the list,
-/// and puts it back when it has its place again. So no two workers have the same spare, and the
-/// list is long enough for all of them.
+/// A free spare waits in its [`Spare`]. A worker that blocks takes it out of the list, and puts it
+/// back when the worker runs on its own thread again. So no two workers have the same spare, and
+/// the list is long enough for all spares.
 #[derive(Default)]
 pub(crate) struct Spares {
     maximum: usize,
@@ -23,11 +23,11 @@ pub(crate) struct Spares {
 /// How spare threads are started.
 #[derive(Default)]
 pub(crate) struct SpareSettings {
-    /// By number; empty without names.
+    /// The names by number. Empty if the spares have no names.
     pub(crate) names: Vec<String>,
     pub(crate) stack_size: Option<usize>,
-    /// Whether the pool starts a thread when it needs one. Otherwise all are started when it is
-    /// built.
+    /// Whether the pool starts a spare when it needs one. Otherwise all spares are started when the
+    /// pool is built.
     pub(crate) on_demand: bool,
 }
 
@@ -52,7 +52,7 @@ impl Spares {
         }
     }
 
-    /// Returns how many spares there can be.
+    /// Returns the maximum number of spares.
     pub(crate) fn maximum(&self) -> usize {
         self.maximum
     }
@@ -71,7 +71,7 @@ impl Spares {
         }
         let number = state.unstarted.pop()?;
         let spare = Arc::new(Spare::default());
-        // Under the lock, so that the thread counts before the pool can end.
+        // This is under the lock, so that the thread is counted before the pool can end.
         let thread = self.thread(&registry(), number, spare.clone(), SpareStart::Taken);
         drop(state);
         match thread.start() {
@@ -84,7 +84,7 @@ impl Spares {
         }
     }
 
-    /// Gives a spare back after its use, or a new one. If the pool has ended, the spare ends.
+    /// Puts a used or new spare into the list. If the pool has ended, the spare ends.
     pub(crate) fn put_back(&self, spare: Arc<Spare>) {
         let mut state = lock(&self.state);
         if state.has_ended {
@@ -122,20 +122,20 @@ impl Spares {
     }
 }
 
-/// Where a spare thread waits for what it is to do.
+/// Where a spare thread waits for its orders.
 #[derive(Default)]
 pub(crate) struct Spare {
     inbox: Mutex<Inbox>,
     is_ordered: Condvar,
 }
 
-/// What the thread of a spare has been told.
+/// The last order to the thread of a spare.
 #[derive(Default)]
 enum Inbox {
     #[default]
     Empty,
     Ordered(Order),
-    /// The thread takes no order any more, or never will.
+    /// The thread takes no more orders, or never will take any.
     Gone,
 }
 
@@ -145,14 +145,14 @@ enum Order {
 }
 
 impl Spare {
-    /// Makes the spare a worker until the worker is to be returned. If the thread of the spare is
+    /// Makes the spare a worker until the worker has to be returned. If the thread of the spare is
     /// gone, the worker is returned at once. Only for the thread that has taken the spare.
     pub(crate) fn give(&self, worker: LentWorker) {
         self.order(Order::Run(worker));
     }
 
-    /// Returns the worker that the spare was given, unless its thread has begun to be the worker.
-    /// Only for the thread that has taken the spare.
+    /// Returns the worker that the spare was given, unless the spare's thread has already become
+    /// the worker. Only for the thread that has taken the spare.
     pub(crate) fn take_back(&self) {
         let mut inbox = lock(&self.inbox);
         if matches!(*inbox, Inbox::Ordered(Order::Run(_))) {
@@ -176,8 +176,8 @@ impl Spare {
         self.is_ordered.notify_one();
     }
 
-    /// Notes that the thread of the spare takes no order any more. Returns the worker of an order
-    /// that it has not taken.
+    /// Records that the thread of the spare takes no more orders. Returns the worker of an order
+    /// that the thread has not taken.
     pub(crate) fn go(&self) {
         let pending = std::mem::replace(&mut *lock(&self.inbox), Inbox::Gone);
         // The lock has been released.
@@ -188,8 +188,8 @@ impl Spare {
         matches!(*lock(&self.inbox), Inbox::Gone)
     }
 
-    /// Is one worker after the other, until the pool has ended. Calls `begin` on each. It must not
-    /// panic.
+    /// Acts as one worker after another until the pool has ended. Calls `begin` for each, which
+    /// must not panic.
     pub(crate) fn run(&self, mut begin: impl FnMut()) {
         while let Some(worker) = self.next_worker() {
             worker.run(&mut begin);
@@ -198,11 +198,11 @@ impl Spare {
 
     fn next_worker(&self) -> Option<LentWorker> {
         // Liveness: an order is stored under the lock before the notification. A spare that is
-        // taken gets a worker, or is put back; and one that is in the list gets its last
-        // order when the pool ends. Only one order is ever outstanding, because a spare is
-        // put back when it has returned its worker, or the lender has taken that back. The
-        // lender in turn waits for a thread that has taken the order, or calls `go`: its
-        // `ThreadBuilder` does when it is dropped.
+        // taken gets a worker, or is put back; and one that is in the list gets its last order when
+        // the pool ends. Only one order is ever outstanding, because a spare is put back when it
+        // has returned its worker, or when the lender has taken the worker back. The lender in turn
+        // waits for a thread that has taken the order, or that calls `go`: its `ThreadBuilder` does
+        // so when it is dropped.
         let inbox = self
             .is_ordered
             .wait_while(lock(&self.inbox), |inbox| matches!(inbox, Inbox::Empty));

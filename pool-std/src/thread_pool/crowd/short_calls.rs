@@ -1,4 +1,4 @@
-//! Calls of guests that end before a worker that was woken for them would help.
+//! Calls of guests that end before a worker that is woken for them can help.
 
 use std::{
     cell::Cell,
@@ -29,32 +29,32 @@ thread_local! {
 /// The call that this thread makes as a guest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Call {
-    /// This thread is no guest.
+    /// This thread is not a guest.
     None,
     /// The call is expected to be short, and has queued no job while workers slept.
     Begun,
-    /// The call delays its wake-up, since this moment. It has made so many joins since.
+    /// The call has delayed its wake-up since this moment, and has made this many joins since.
     Delays(Instant, u32),
     /// The call wakes a worker for each join, if one sleeps, and thieves steal from it at once.
     Wakes,
 }
 
-/// Says whether the next call of a guest shares its jobs at once, or later if at all.
+/// Decides whether the next call of a guest shares its jobs at once, or later if at all.
 ///
-/// To wake a worker takes the caller ten microseconds. In many calls that is more than the rest of
-/// the call takes, and the worker finds nothing. So a call waits before it wakes the first worker,
-/// for as long as a wake-up takes, and asks the clock at every fourth join meanwhile. A call that
-/// is shorter wakes no worker. Workers that are awake leave the jobs alone for as long, see
-/// [`raise_shield`](WorkerThread::raise_shield). A call that is longer loses that time at most once
-/// in [`CALLS_BETWEEN_TRIALS`]: after it, as many calls share their jobs at once.
+/// Waking a worker takes the caller ten microseconds. In many calls that is more than the rest of
+/// the call takes, and the worker finds no job. So before a call wakes the first worker, it
+/// continues for as long as a wake-up takes, and reads the clock at every fourth join meanwhile. A
+/// call that ends before that wakes no worker. Workers that are awake leave its jobs alone for the
+/// same time, see [`raise_shield`](WorkerThread::raise_shield). A longer call loses that time, at
+/// most once in [`CALLS_BETWEEN_TRIALS`] calls: that many calls after it share their jobs at once.
 ///
-/// If a call makes no other join, its job waits until the [watchdog](super::Watchdog) finds it. So
-/// calls delay wake-ups only while a worker is the watchdog. A worker takes that duty when it falls
-/// asleep and the next call would delay.
+/// If a call that delays makes no further join, its job waits until the [watchdog](super::Watchdog)
+/// finds it. So calls delay wake-ups only while a worker is the watchdog. A worker takes that duty
+/// when it falls asleep and the next call would delay.
 pub(crate) struct ShortCalls {
-    /// How many calls share their jobs at once before one tries whether it is short.
+    /// The number of calls that share their jobs at once before one tries whether it is short.
     until_trial: AtomicU32,
-    /// A call has delayed its wake-up since the watchdog last checked.
+    /// Whether a call has delayed its wake-up since the watchdog last checked.
     any_delayed: AtomicBool,
 }
 
@@ -68,12 +68,11 @@ impl ShortCalls {
 
     /// Whether the next call is expected to be short.
     pub(super) fn are_expected(&self) -> bool {
-        // Ordering: Relaxed here and below. These are counts; what they decide costs time and
-        // nothing else.
+        // Ordering: Relaxed here and below. These values only affect the time that calls take.
         self.until_trial.load(Ordering::Relaxed) == 0
     }
 
-    /// Notes that a call was long, or that a job has waited for long.
+    /// Records that a call was long, or that a job has waited for a long time.
     pub(super) fn expect_long(&self) {
         self.until_trial
             .store(CALLS_BETWEEN_TRIALS, Ordering::Relaxed);
@@ -84,27 +83,27 @@ impl ShortCalls {
         match self.until_trial.load(Ordering::Relaxed) {
             0 => Call::Begun,
             until_trial => {
-                // Two threads may both count the last one. Then one of them is not counted.
+                // Two threads may both count the last call. Then one of them is not counted.
                 self.until_trial.store(until_trial - 1, Ordering::Relaxed);
                 Call::Wakes
             }
         }
     }
 
-    /// Lets the next call be expected to be short.
+    /// Makes the next call expected to be short.
     #[cfg(all(test, any(target_os = "linux", target_os = "android"), not(miri)))]
     pub(super) fn expect_short(&self) {
         self.until_trial.store(0, Ordering::Relaxed);
     }
 
-    /// Whether a call has delayed its wake-up since this was asked last.
+    /// Returns whether a call has delayed its wake-up since the last call of this function.
     pub(super) fn take_any_delayed(&self) -> bool {
         self.any_delayed.load(Ordering::Relaxed) && self.any_delayed.swap(false, Ordering::Relaxed)
     }
 
-    /// Whether the call of this thread, if it is a guest, wakes no worker yet. `is_watched` says
-    /// whether a worker is the watchdog, which looks every ten milliseconds whether a job waits for
-    /// too long.
+    /// Whether the call of this thread, if it is a guest, does not wake a worker yet. `is_watched`
+    /// says whether a worker is the watchdog, which checks every ten milliseconds whether a job has
+    /// waited for too long.
     fn delay_wake(&self, is_watched: impl FnOnce() -> bool) -> bool {
         let call = CALL.get();
         if matches!(call, Call::None | Call::Wakes) {
@@ -115,7 +114,7 @@ impl ShortCalls {
         matches!(call, Call::Delays(..))
     }
 
-    /// Returns the state of a call after it has asked.
+    /// Returns the state of a call after one more of its joins.
     fn next_state(&self, call: Call, is_watched: bool, now: impl Fn() -> Instant) -> Call {
         let is_early = |start: Instant, joins: u32| {
             !(joins + 1).is_multiple_of(JOINS_PER_LOOK) || now() < start + DELAY
@@ -138,7 +137,7 @@ impl ShortCalls {
 }
 
 impl Crowd {
-    /// Whether the guest that calls leaves its wake-up to its next join, see [`ShortCalls`].
+    /// Whether the calling guest leaves its wake-up to its next join, see [`ShortCalls`].
     pub(crate) fn delays_wake(&self) -> bool {
         self.short_calls.delay_wake(|| self.is_watched())
     }
@@ -164,7 +163,7 @@ pub(crate) fn in_call<R>(worker: &WorkerThread, closure: impl FnOnce() -> R) -> 
     closure()
 }
 
-/// Ends the call of a guest when it is dropped, by a panic too.
+/// Ends the call of a guest when dropped, also by a panic.
 struct EndOfCall<'w> {
     worker: &'w WorkerThread,
     calls: &'w ShortCalls,
@@ -176,7 +175,7 @@ impl Drop for EndOfCall<'_> {
         let was_long = match CALL.replace(Call::None) {
             Call::None | Call::Wakes => false,
             Call::Begun => self.worker.lower_shield(),
-            // After its last join, or because a thief came.
+            // The time may have passed after the last join, or a thief may have come.
             Call::Delays(start, _) => self.worker.lower_shield() || start.elapsed() >= DELAY,
         };
         if was_long {

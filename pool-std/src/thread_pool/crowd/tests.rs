@@ -3,7 +3,7 @@ use crate::{ThreadPool, ThreadPoolBuilder};
 
 const PROCESSORS: usize = 2;
 
-/// Plays a watchdog whose checks receive what they find.
+/// A model of a watchdog whose checks receive their findings from the test.
 struct Play<'c> {
     watchdog: Watchdog<'c>,
     time: Instant,
@@ -27,8 +27,8 @@ impl<'c> Play<'c> {
         }
     }
 
-    /// Checks after ten milliseconds, in which the process has used this number of milliseconds of
-    /// its processors.
+    /// Checks after ten milliseconds, in which the process has used this many milliseconds of
+    /// processor time.
     fn check(&mut self, used: u64, waits: Waits) -> Verdict {
         self.time += Duration::from_millis(10);
         self.used += Duration::from_millis(used);
@@ -79,7 +79,7 @@ fn a_job_that_waits_while_a_processor_is_idle_begins_a_relief() {
     }
 }
 
-/// In a loop of short regions some job waits at each moment, and no processor is to blame.
+/// In a loop of short regions, some job waits at each check, but it is not the same one.
 #[test]
 fn jobs_that_wait_for_a_moment_begin_none() {
     let crowd = Crowd::new(PROCESSORS + 1, PROCESSORS);
@@ -115,7 +115,7 @@ fn a_watchdog_with_nothing_to_watch_ends() {
     assert_eq!(play.check(0, Waits::None), Verdict::End);
 }
 
-/// Programs whose jobs block again and again have all their workers most of the time.
+/// Programs whose jobs block again and again have all workers available most of the time.
 #[test]
 fn each_relief_lasts_twice_as_long_until_processors_are_busy() {
     let pool = crowded();
@@ -160,8 +160,9 @@ fn workers_that_cannot_run_do_not_count() {
     assert_eq!(crowd.parallelism(registry), PROCESSORS + workers - 1);
 }
 
-/// A pool that was built when the process could use few processors uses all of those that come. No
-/// more of its workers are active than there are processors, so that each of them is worth waking.
+/// A pool that was built when the process could use few processors uses all processors that are
+/// added later. No more of its workers are active than there are processors, so each of them is
+/// worth waking.
 #[test]
 fn a_pool_that_follows_the_processors_has_no_limit() {
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
@@ -183,8 +184,8 @@ fn a_pool_that_follows_the_processors_has_no_limit() {
     }
 }
 
-/// As many workers are awake as there are processors, so that joins wake no other. Then one of them
-/// is to park.
+/// The number of awake workers equals that of processors, so that joins wake no other worker. Then
+/// one of the awake workers has to park.
 #[test]
 fn a_worker_that_is_to_park_makes_room_for_another_one() {
     use std::sync::{Barrier, mpsc};
@@ -261,7 +262,7 @@ fn only_pools_with_too_few_processors_have_a_limit() {
     assert!(pool.registry.data().crowd.is_none(), "it overlooks no jobs");
 }
 
-/// In a pool with a processor for each worker, too.
+/// This is also true in a pool with a processor for each worker.
 #[test]
 fn a_watchdog_watches_while_short_calls_are_expected() {
     let pool = ThreadPoolBuilder::new().num_threads(2).build().unwrap();
@@ -276,7 +277,8 @@ fn a_watchdog_watches_while_short_calls_are_expected() {
     assert!(!crowd.short_calls.are_expected());
 }
 
-/// The first half of each join waits for the second one, which no worker is woken for at once.
+/// The first half of each join waits for the second one, and no worker is woken for that one at
+/// once.
 #[test]
 fn a_call_that_waits_for_its_delayed_job_ends() {
     use std::sync::mpsc;

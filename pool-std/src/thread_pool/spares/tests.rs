@@ -14,7 +14,7 @@ use crate::{ThreadPoolBuilder, block_in_place, current_thread_index, platform::W
 /// A limit that only ends a test that fails.
 const LIMIT: Duration = Duration::from_secs(120);
 
-// As if the thread of a spare that was just started ended before its first step.
+// The situation if the thread of a spare that was just started ended before its first step.
 #[test]
 fn a_spare_whose_thread_is_gone_returns_its_worker() {
     let pool = ThreadPoolBuilder::new()
@@ -74,7 +74,7 @@ fn a_call_waits_for_no_spare_that_has_not_begun() {
         .max_blocking_threads(1)
         .build()
         .unwrap();
-    // No thread runs it.
+    // No thread runs this spare.
     let idle = Arc::<Spare>::default();
     pool.registry().data().spares.put_back(idle.clone());
     let (sender, ends) = mpsc::channel();
@@ -89,7 +89,7 @@ fn a_call_waits_for_no_spare_that_has_not_begun() {
     });
     let ended = ends.recv_timeout(LIMIT);
     assert_eq!(ended, Ok((true, "on purpose", Some(0))));
-    // The list has it again, and a job of the worker runs.
+    // The list has the spare again, and a job of the worker runs.
     assert_eq!(pool.install(|| block_in_place(|| 7)), 7);
     let taken = pool.registry().data().spares.take(|| unreachable!());
     assert!(Arc::ptr_eq(&idle, &taken.unwrap()));
@@ -135,8 +135,8 @@ fn a_shutdown_waits_for_a_spare_that_is_being_started() {
                 pool.shutdown().unwrap();
                 returned.store(true, SeqCst);
             }));
-            // The call may return only when the spare has ended. The number of looks bounds the
-            // wait, since no fact says that the call waits.
+            // The call may return only when the spare has ended. The number of looks limits the
+            // wait, since there is no way to observe that the call waits.
             for _ in 0..10_000 {
                 if has_returned.load(SeqCst) {
                     break;

@@ -1,7 +1,7 @@
 use super::*;
 
-/// Plays one call that makes as many joins as a look at the clock takes at each of these times, in
-/// microseconds. Returns its last state.
+/// Plays one call that, at each of these times in microseconds, makes as many joins as there are
+/// per look at the clock. Returns its last state.
 fn play(calls: &ShortCalls, is_watched: bool, times: &[u64]) -> Call {
     let start = Instant::now();
     let ask = |call, time: &u64| {
@@ -11,7 +11,7 @@ fn play(calls: &ShortCalls, is_watched: bool, times: &[u64]) -> Call {
     times.iter().fold(calls.begin(), ask)
 }
 
-/// Plays as many calls as share their jobs at once.
+/// Plays all the calls that share their jobs at once before the next trial.
 fn expect_short(calls: &ShortCalls) {
     for _ in 0..CALLS_BETWEEN_TRIALS {
         assert!(!calls.are_expected());
@@ -84,7 +84,7 @@ fn a_call_within_a_call_is_a_part_of_it() {
     assert_eq!(CALL.get(), Call::None);
 }
 
-/// A thief that meets such a call for long says so.
+/// A thief that finds that such a call takes long reports it.
 #[test]
 fn a_call_that_thieves_find_long_is_followed_by_calls_that_share_at_once() {
     let pool = crate::ThreadPoolBuilder::new()
@@ -93,8 +93,8 @@ fn a_call_that_thieves_find_long_is_followed_by_calls_that_share_at_once() {
         .unwrap();
     let crowd = pool.registry.data().crowd.as_ref().unwrap();
     // Liveness: a worker that has just run a job searches for as long as many calls take to begin.
-    // If it falls asleep before it meets the call, or is woken for it, the next round has it search
-    // again.
+    // If it falls asleep before it meets the call, or is woken for it, it searches again in the
+    // next round.
     loop {
         pool.install(|| ());
         crowd.short_calls.expect_short();
