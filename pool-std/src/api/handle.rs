@@ -72,13 +72,13 @@ pub type JoinHandle<T> = ScopedJoinHandle<'static, T>;
 /// ```
 #[must_use = "a handle that is dropped detaches its job"]
 pub struct ScopedJoinHandle<'scope, T> {
-    /// None when the result was taken. The handle is one of its two owners.
+    /// None after the result was taken. The handle is one of the task's two owners.
     task: Option<NonNull<dyn AnyTask<T> + 'scope>>,
     /// [`Task::leave`], for the type of the task.
     leave: unsafe fn(*mut ()),
-    /// [`AnyTask::join_on`], likewise.
+    /// [`AnyTask::join_on`], for the type of the task.
     join_on: unsafe fn(*mut (), &WorkerThread) -> Option<Result<T, JoinError>>,
-    /// The job's pool. Only compared.
+    /// The job's pool. Only used in comparisons.
     registry: *const Registry,
     process: Process,
     result: PhantomData<T>,
@@ -94,7 +94,7 @@ unsafe impl<T: Send> Sync for ScopedJoinHandle<'_, T> {}
 /// A call that panics has changed nothing, or has aborted the job. A panic of the job is in the
 /// result.
 impl<T> UnwindSafe for ScopedJoinHandle<'_, T> {}
-/// As the above.
+/// As for `UnwindSafe`.
 impl<T> RefUnwindSafe for ScopedJoinHandle<'_, T> {}
 
 impl<'scope, T: Send + 'scope> ScopedJoinHandle<'scope, T> {
@@ -177,7 +177,7 @@ impl<'scope, T> ScopedJoinHandle<'scope, T> {
         if let Some(worker) = unsafe { WorkerThread::current() } {
             return limit.poll(Some(worker), WorkerThread::help, || {
                 if self.isolated_worker().is_some() {
-                    // A future that was woken meanwhile, which no queue gives to this worker.
+                    // A future may have been woken meanwhile, and no queue gives it to this worker.
                     self.run_on(worker);
                 }
                 self.is_finished()
@@ -237,7 +237,7 @@ impl<'scope, T> ScopedJoinHandle<'scope, T> {
 
     fn task(&self) -> &(dyn AnyTask<T> + 'scope) {
         let task = self.task.expect("the result was taken");
-        // SAFETY: the handle is one of its owners.
+        // SAFETY: the handle is one of the task's owners.
         unsafe { task.as_ref() }
     }
 
@@ -245,7 +245,7 @@ impl<'scope, T> ScopedJoinHandle<'scope, T> {
         self.task().state()
     }
 
-    /// Takes the result of a job that is done, or belongs to a parent of this process.
+    /// Takes the result of a job that is done, or that belongs to a parent of this process.
     fn take(&mut self) -> Result<T, JoinError> {
         if !self.state().is_done() {
             assert!(!self.is_here(), "a wait that has ended too early");

@@ -33,20 +33,20 @@ use crate::{
 
 /// Spawns a future on the current pool, whose workers poll it, and returns a handle to its result.
 ///
-/// A worker polls the future once, and again each time it is woken. Between polls it takes no
-/// worker time. It needs no runtime, and there is none: the future may await only what wakes it by
-/// itself, such as handles, channels, and timers that have their own thread. A timer or a socket of
-/// a runtime, such as `tokio::time::sleep`, panics outside that runtime.
+/// A worker polls the future once, and again each time it is woken. Between polls the future takes
+/// no worker time. There is no runtime: the future may await only things that wake it by
+/// themselves, such as handles, channels, and timers that have their own thread. A timer or a
+/// socket of a runtime, such as `tokio::time::sleep`, panics outside that runtime.
 ///
 /// The handle is the same as that of [`spawn_handle`](crate::spawn_handle()), with these
 /// differences:
 /// - [`abort`](ScopedJoinHandle::abort) drops a future that has not completed, between polls, on a
 ///   worker. A poll that has started runs to its end; if it is the last one, its result is dropped,
 ///   and a panic goes to the pool's [handler](crate::ThreadPoolBuilder::panic_handler).
-/// - A worker that [joins](ScopedJoinHandle::join) it polls it each time it is woken, even in an
-///   [isolated](crate::isolate) call. In such a call it polls no other future: if the joined future
-///   awaits another future of the pool, or if the worker [blocks](crate::block_on) on a handle
-///   instead of joining it, a second worker is needed to poll the other future.
+/// - A worker that [joins](ScopedJoinHandle::join) the future polls it each time it is woken, even
+///   in an [isolated](crate::isolate) call. In such a call the worker polls no other future: if the
+///   joined future awaits another future of the pool, or if the worker [blocks](crate::block_on) on
+///   a handle instead of joining it, a second worker is needed to poll the other future.
 ///
 /// A future counts as a spawned job until it has completed: a dropped pool continues until then,
 /// and a shutdown waits for it. A pool that [discards](crate::ThreadPool::shutdown_now) its jobs
@@ -65,8 +65,8 @@ where
     spawn_future_on(pool_with_job_reference(), future)
 }
 
-/// Spawns a future as [`spawn_future`] does, on a pool to which the caller has added a reference
-/// for it.
+/// Spawns a future as [`spawn_future`] does, on a pool. The caller must have added a reference to
+/// the pool for the future.
 pub(crate) fn spawn_future_on<F>(registry: Arc<Registry>, future: F) -> JoinHandle<F::Output>
 where
     F: Future<Output: Send + 'static> + Send + 'static,
@@ -84,40 +84,40 @@ where
     let task: *mut FutureTask<F> = Task::create(polled, ());
     // SAFETY: 1. it was made for this handle and the future, just now; 2. by our bounds.
     let handle = unsafe { ScopedJoinHandle::new(task, pool) };
-    // SAFETY: it lives at least as long as the handle, and the pool with it.
+    // SAFETY: the task lives at least as long as the handle, and the pool with it.
     let polled = unsafe { &(*task).kind };
-    // No other thread has it yet.
+    // No other thread has the future yet.
     polled.task.set(task);
     polled.push();
     handle
 }
 
-/// What a future's handle knows. The closure is none: what belongs to the thread that claims it is
-/// the right to give the result.
+/// The task of a future's handle. It has no closure: the thread that claims it gets the right to
+/// set the result.
 type FutureTask<F> = Task<Arc<Polled<F>>, (), <F as Future>::Output>;
 
-/// A future that the workers of a pool poll. Wakers own it, and so do the references in the pool's
-/// queues, and the task of its handle.
+/// A future that the workers of a pool poll. It is owned by its wakers, by the references in the
+/// pool's queues, and by the task of its handle.
 #[repr(C)]
 struct Polled<F: Future> {
     header: JobHeader,
     state: PollState,
-    /// It has a reference until the future has ended.
+    /// The pool, to which this has a reference until the future has ended.
     registry: Arc<Registry>,
     isolation: Inherited,
-    /// The future, and the context of the thread that has spawned it. None when it has ended. For
-    /// the thread that polls, as [`PollState`] says.
+    /// The future, and the context of the thread that has spawned it. None when the future has
+    /// ended. Only for the thread that polls, as [`PollState`] says.
     future: UnsafeCell<Option<(F, JobContext)>>,
-    /// Lives by the reference of its queue, which this has until the future has ended. For the
-    /// thread that polls, too.
+    /// The task lives by the queue's reference to it, which this owns until the future has ended.
+    /// Only for the thread that polls, too.
     task: Cell<*mut FutureTask<F>>,
-    /// Rings in the frame of a worker that joins the future, and takes nothing from the pool's
-    /// queues: when the future is due, and when it has ended. The state says when to look here.
+    /// The signal of a worker that joins the future and takes nothing from the pool's queues. It is
+    /// set when the future is due, and when it has ended. The state says when to look here.
     joiner: Mutex<Option<Signal>>,
 }
 
-// SAFETY: one thread at a time uses the future and the task, which go from one to another. The
-// state says which thread. The future and its result are `Send`.
+// SAFETY: one thread at a time uses the future and the task, which may move from thread to thread.
+// The state says which thread. The future and its result are `Send`.
 unsafe impl<F: Future<Output: Send> + Send> Send for Polled<F> {}
 // SAFETY: as above.
 unsafe impl<F: Future<Output: Send> + Send> Sync for Polled<F> {}
@@ -126,31 +126,34 @@ impl<F> Polled<F>
 where
     F: Future<Output: Send + 'static> + Send + 'static,
 {
-    /// Gives the future to the workers.
+    /// Queues the future for the workers.
     fn push(self: &Arc<Self>) {
         let worker = current_worker_for_detached(&self.registry);
-        // SAFETY: `reference`: 1. it is queued. `post_or_inject`: 1. it is used for this alone.
+        // SAFETY: `reference`: 1. it is queued. `post_or_inject`: 1. the reference is used only for
+        // this.
         unsafe { post_or_inject(worker, &self.registry, self.clone().reference()) };
     }
 
-    /// Gives the future to the workers, for the one that has polled it, at the end of a line: it
-    /// has woken itself, and others should be polled first.
+    /// Queues the future behind other jobs, for the worker that has just polled it: the future has
+    /// woken itself, and other jobs should run first.
     fn queue_last(self: Arc<Self>) {
         let registry = Arc::as_ptr(&self.registry);
         // SAFETY: the registry lives, because this thread is a worker of the pool.
         let registry = unsafe { &*registry };
         let worker = current_worker_for_detached(registry);
         match worker.filter(|worker| worker.is_in_job_at_top_level()) {
-            // SAFETY: `reference`: 1. it is queued. `post_last`: 1. it is used for this alone.
+            // SAFETY: `reference`: 1. it is queued. `post_last`: 1. the reference is used only for
+            // this.
             Some(worker) => unsafe { worker.post_last(self.reference()) },
-            // A wait would come to no other source before its own jobs.
+            // Otherwise the worker may be in a wait, which takes its own jobs before those of other
+            // sources.
             //
             // SAFETY: `reference`: 1. it is queued. `inject`: 1. the queue needs no node.
             None => unsafe { registry.inject(NO_NODE, self.reference()) },
         }
     }
 
-    /// Rings for the worker that joins the future, if the state says so.
+    /// Sets the signal of the worker that joins the future, if the state says so.
     fn ring_joiner(&self, duties: PollDuties) {
         if duties.tell {
             let signal = lock(&self.joiner).take();
@@ -167,9 +170,9 @@ where
         unsafe { JobRef::new(Arc::into_raw(self)) }
     }
 
-    /// Polls the future, for the thread that has begun to.
+    /// Polls the future, on the thread that has begun a poll.
     fn poll(self: Arc<Self>) {
-        // SAFETY: it lives by the reference of the future, which has not ended.
+        // SAFETY: the task lives by the reference of the future, which has not ended.
         let task = unsafe { &*self.task.get() };
         if self.registry.data().discard.is_on() {
             Discard::drop_job(&self.registry, || Task::abort(task));
@@ -178,14 +181,14 @@ where
             self.finish(None);
             return;
         }
-        // SAFETY: the waker is borrowed for the poll, and is not dropped, so that it need not be
-        // counted among the owners. A clone of it is.
+        // SAFETY: the waker is borrowed for the poll, and is not dropped, so it need not be counted
+        // among the owners. Clones of it are counted.
         let waker = ManuallyDrop::new(Waker::from(unsafe { ptr::read(&raw const self) }));
         let mut context = Context::from_waker(&waker);
-        // SAFETY: this thread polls, so that the future is its own.
+        // SAFETY: this thread polls, so it has exclusive access to the future.
         let future = unsafe { (*self.future.get()).as_mut() };
         let (future, job_context) = future.expect("it has not ended");
-        // SAFETY: it is in an `Arc`, and dropped in place.
+        // SAFETY: the future is in an `Arc`, and is dropped in place.
         let future = unsafe { Pin::new_unchecked(future) };
         let poll = || job_context.clone().run(|| future.poll(&mut context));
         let poll = || self.isolation.run(poll);
@@ -202,15 +205,17 @@ where
         }
     }
 
-    /// Drops the future, and gives its result to the owner of the handle. None if that owner has
-    /// aborted it. If the owner does so now, a panic goes to the pool's handler.
+    /// Drops the future, and gives its result to the owner of the handle. `result` is `None` if
+    /// that owner has aborted the future. If the owner aborts it now, a panic goes to the pool's
+    /// handler.
     fn finish(&self, mut result: Option<Result<F::Output, Panic>>) {
         let handlers = &self.registry.data().handlers;
         handlers.run_and_handle_panic("the drop of a spawned future", || {
-            // Exclusive, as in `poll`. A future may borrow from itself. A shared reference to all
-            // of it would invalidate its exclusive borrows, which it may use when it is dropped.
+            // This access is exclusive, as in `poll`. A future may borrow from itself. A shared
+            // reference to all of it would invalidate its exclusive borrows, which its drop may
+            // use.
             //
-            // SAFETY: this thread polls, and ends that below; the reference is not used any more
+            // SAFETY: this thread polls, and ends the poll below; the reference is no longer used
             // then.
             let future = unsafe { (*self.future.get()).as_mut() };
             let (_, job_context) = future.expect("it has not ended");
@@ -218,14 +223,15 @@ where
             // SAFETY: as above.
             job_context.run(|| unsafe { *self.future.get() = None });
         });
-        // What follows jobs, such as a subscriber of `tracing`, may have panicked before, also when
-        // its span was cloned. The future may have a waker, which would keep it for good.
+        // Code that follows jobs, such as a subscriber of `tracing`, may have panicked before, also
+        // while its span was cloned. The future may own a waker, which would keep the future alive
+        // forever.
         handlers.run_and_handle_panic("the drop of a spawned future", || {
             // SAFETY: as above.
             unsafe { *self.future.get() = None };
         });
         let task = self.task.get();
-        // SAFETY: 1. it lives, and the state makes this the only call.
+        // SAFETY: 1. the task lives, and the state makes this the only call.
         let ended = unsafe {
             Task::run(task, |()| {
                 let result = result.take();
@@ -267,14 +273,14 @@ where
     }
 
     fn wake_by_ref(self: &Arc<Self>) {
-        // In a child of `fork` no worker would poll it.
+        // In a child of `fork`, no worker would poll the future.
         if !fork::is_here(&self.registry) {
             return;
         }
         let duties = self.state.wake();
         // The pool must not end before the reference is in its queue, although a worker that joins
-        // the future may poll it until its end meanwhile. If the pool has ended, the future has,
-        // because it had a reference.
+        // the future may meanwhile poll it to its end. If the pool has ended, so has the future,
+        // because it had a reference to the pool.
         if duties.queue && self.registry.try_add_reference() {
             self.push();
             self.registry.remove_reference();
@@ -292,14 +298,14 @@ where
     }
 
     fn is_run_at_once(&self) -> bool {
-        // Any thread may wake it.
+        // Any thread may wake the future.
         false
     }
 
     fn await_here(&self, run: &dyn Fn()) {
         while !self.state().is_done() {
-            // Liveness: the thread that wakes the future, or ends it, rings. If that came before
-            // the signal was left, the state says so, and this thread does not wait.
+            // Liveness: the thread that wakes or ends the future sets the signal. If that came
+            // before the signal was stored, the state says so, and this thread does not wait.
             driver::wait_for_job(|signal| {
                 let mut joiner = lock(&self.kind.joiner);
                 *joiner = Some(signal);
@@ -320,7 +326,7 @@ where
     }
 
     fn abort(&self) -> bool {
-        // A worker drops the future, in a poll.
+        // A worker drops the future, in its next poll.
         let polled = self.kind.clone();
         let aborted = catch_unwind(AssertUnwindSafe(|| self.abort()));
         polled.wake_by_ref();

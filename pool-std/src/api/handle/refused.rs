@@ -6,8 +6,8 @@ use super::{
 };
 use crate::platform::Registry;
 
-/// Drops a job or a future that comes when its pool has ended, and returns its handle: the job is
-/// aborted. A panic of the drop goes to the pool's panic handler.
+/// Drops a job or a future that is spawned after its pool has ended, and returns its handle: the
+/// job is aborted. If the drop panics, the panic goes to the pool's panic handler.
 #[cold]
 pub(crate) fn refuse<F, T>(registry: &Registry, job: F) -> JoinHandle<T>
 where
@@ -15,7 +15,8 @@ where
     T: Send + 'static,
 {
     let task: *mut RefusedTask<F, T> = Task::create(Refused, job);
-    // SAFETY: 1. it was made for this handle and this function, just now; 2. by our bounds.
+    // SAFETY: 1. the task was created for this handle and this function, just now; 2. by our
+    // bounds.
     let handle = unsafe { ScopedJoinHandle::new(task, registry) };
     let handlers = &registry.data().handlers;
     handlers.run_and_handle_panic("the drop of a refused job", || _ = handle.abort());
@@ -25,7 +26,7 @@ where
     handle
 }
 
-/// What would be there for a queue.
+/// Takes the place of what a queue would need.
 struct Refused;
 
 type RefusedTask<F, T> = Task<Refused, F, T>;

@@ -45,24 +45,25 @@ where
     let context = Context::current();
     let job = move |scope: &Scope<'scope>| context.run(|| job(scope));
     let task: *mut ScopedTask<'scope, _, T> = Task::create(Scoped::new(scope), job);
-    // SAFETY: 1. it was made for this handle and the queue, just now; 2. by our bounds.
+    // SAFETY: 1. the task was created for this handle and the queue, just now; 2. by our bounds.
     let handle = unsafe { ScopedJoinHandle::new(task, scope.registry()) };
-    // SAFETY: `JobRef::new`: 1. it lives until the execution has ended the queue's reference, and
-    // `'scope` outlives the scope, which waits for that; 2. the closure and the result are `Send`,
-    // and the scope is `Sync`. `spawn_job`: 1. it is used for this alone, and calls `job_done`.
+    // SAFETY: `JobRef::new`: 1. the task lives until its execution has ended the queue's reference,
+    // and `'scope` outlives the scope, which waits for that; 2. the closure and the result are
+    // `Send`, and the scope is `Sync`. `spawn_job`: 1. the job is used only for this, and calls
+    // `job_done`.
     unsafe { scope.spawn_job(JobRef::new(task.cast_const())) };
     handle
 }
 
-/// What a queue needs of a task that was spawned in a scope. The queue runs it, or the thread that
-/// has its handle.
+/// What a queue needs of a task that was spawned in a scope. The task is run by a worker that takes
+/// it from the queue, or by the thread that has its handle.
 #[repr(C)]
 struct Scoped<'scope, F, T> {
     header: JobHeader,
-    /// The scope, which lives while the job of the queue has not ended, or another one in its
-    /// place.
+    /// The scope. It lives until the queued job has ended, or until the job that was counted
+    /// instead has ended.
     scope: *const Scope<'scope>,
-    /// Who runs the task, and whether the scope waits for that thread.
+    /// Which thread runs the task, and whether the scope waits for that thread.
     runner: AtomicU8,
     /// The header is for a task of these types.
     task: PhantomData<fn(F) -> T>,
@@ -71,13 +72,14 @@ struct Scoped<'scope, F, T> {
 type ScopedTask<'scope, F, T> = Task<Scoped<'scope, F, T>, F, T>;
 
 const NONE: u8 = 0;
-/// The worker that takes the job from its queue.
+/// The worker that has taken the job from its queue is the runner.
 const QUEUE: u8 = 1;
-/// The thread that has the handle. The job is still queued, so that the scope waits.
+/// The thread that has the handle is the runner. The job is still queued, so the scope waits.
 const HERE: u8 = 2;
-/// That thread. The job has left its queue, and has added one to the scope for that thread.
+/// That thread is the runner. The job has left its queue, and has added a job to the scope's count
+/// for the thread.
 const HERE_COUNTED: u8 = 3;
-/// None: that thread has run the task, or has dropped its closure.
+/// No thread is the runner: the one with the handle has run the task, or has dropped its closure.
 const OVER: u8 = 4;
 
 impl<'scope, F, T> Scoped<'scope, F, T>
@@ -96,9 +98,9 @@ where
 }
 
 impl<F, T> Scoped<'_, F, T> {
-    /// Becomes the runner. Returns false if there is or was one.
+    /// Becomes the runner. Returns false if there is or was another one.
     fn begin(&self, runner: u8) -> bool {
-        // Ordering: Relaxed on success, which picks one thread, and receives nothing. Acquire on
+        // Ordering: Relaxed on success, which selects one thread and receives no data. Acquire on
         // failure pairs with the Release of `end`: the job of the queue passes on to the scope what
         // the thread with the handle has written.
         self.runner
@@ -106,14 +108,14 @@ impl<F, T> Scoped<'_, F, T> {
             .is_ok()
     }
 
-    /// Becomes the runner of a job that has left its queue, or lets the scope wait for the thread
-    /// that has the handle, if that one runs the task.
+    /// Becomes the runner of a job that has left its queue. If the thread that has the handle runs
+    /// the task, makes the scope wait for that thread instead.
     fn begin_from_queue(&self, scope: &ScopeCore<'_, Std>) {
         // Ordering: Acquire, as on failure in `begin`.
         if self.begin(QUEUE) || self.runner.load(Ordering::Acquire) != HERE {
             return;
         }
-        // Before that thread may remove it.
+        // This comes before that thread may remove the job from the count.
         scope.add_job(None);
         // Ordering: Release pairs with the Acquire of `end`, for the count. Acquire on failure, as
         // in `begin`.
@@ -121,13 +123,13 @@ impl<F, T> Scoped<'_, F, T> {
             self.runner
                 .compare_exchange(HERE, HERE_COUNTED, Ordering::Release, Ordering::Acquire);
         if counted.is_err() {
-            // SAFETY: 1. it was added just now; 2. a worker of the scope's pool runs the job.
+            // SAFETY: 1. the job was added just now; 2. a worker of the scope's pool runs it.
             unsafe { ScopeCore::job_done(scope) };
         }
     }
 
-    /// Ends that the thread which has the handle runs the task. Returns whether it has to remove
-    /// one from the scope. If not, the scope may have ended.
+    /// Ends the run of the thread that has the handle. Returns whether the thread has to remove a
+    /// job from the scope's count. If not, the scope may have ended.
     fn end(&self) -> bool {
         // Ordering: Release pairs with the Acquire of `begin` and `begin_from_queue`, and Acquire
         // with the Release of the latter.
@@ -148,16 +150,16 @@ where
         // scope waits, and so lives, until `job_done`.
         let scope = unsafe { &*(*task).kind.scope };
         let core: *const ScopeCore<'_, Std> = scope.core();
-        // The closure captures no reference to the task, which it frees.
+        // The closure captures no reference to the task, because it frees the task.
         scope.core().run_job(|| {
             // SAFETY: as above.
             unsafe { (*task).kind.begin_from_queue(scope.core()) };
             // SAFETY: 1. as above.
             let ended = unsafe { Task::run(task, |closure| closure(scope)) };
-            // The scope gets the panic, as that of any of its jobs.
+            // The scope receives the panic, as it does from any of its jobs.
             ended.unwrap_or_else(|panic| resume_unwind(panic));
         });
-        // SAFETY: 1. `spawn_job` has added it, and a job is run once; 2. only workers of the
+        // SAFETY: 1. `spawn_job` has added the job, and it is run once; 2. only workers of the
         // scope's pool run it.
         unsafe { ScopeCore::job_done(core) };
     }
@@ -168,7 +170,7 @@ where
     F: FnOnce(&Scope<'scope>) -> T,
 {
     /// Runs the job as [`Job::execute`] does, but returns the result. Does not change the state of
-    /// the job, since no other thread knows of it.
+    /// the job, since no other thread knows about the job.
     ///
     /// # Safety
     /// 1. As for [`take_apart`](Self::take_apart), on a worker of the scope's pool.
@@ -186,7 +188,7 @@ where
             });
             result.expect("the scope runs the body of each job")
         });
-        // SAFETY: 1. `spawn_job` has added it, and it is run once; 2. by our obligation 1.
+        // SAFETY: 1. `spawn_job` has added the job, and it is run once; 2. by our obligation 1.
         unsafe { ScopeCore::job_done(core) };
         result
     }
@@ -202,7 +204,7 @@ where
     }
 
     unsafe fn join_on(this: *mut Self, worker: &WorkerThread) -> Option<Result<T, JoinError>> {
-        // SAFETY: 1. it has both references, of which the handle's has left no waiter.
+        // SAFETY: 1. the caller has both references, and the handle's has left no waiter.
         let end_here = || unsafe { Self::end_here(this) };
         // SAFETY: 1. is forwarded to our caller.
         unsafe { Task::help_until_done(this, worker, end_here) }
@@ -213,7 +215,7 @@ where
             return;
         }
         // SAFETY: the job of the queue has not ended, because it would have become the runner
-        // before. It will find that this thread runs the task, and let the scope wait until `end`.
+        // before. It will find that this thread runs the task, and make the scope wait until `end`.
         let scope = unsafe { &*self.kind.scope };
         scope.core().run_job(|| {
             let ended = self.run_here(|job| job(scope));
@@ -221,8 +223,8 @@ where
         });
         let core: *const ScopeCore<'_, Std> = scope.core();
         if self.kind.end() {
-            // SAFETY: 1. the job of the queue has added it for this thread; 2. this is a worker of
-            // the pool.
+            // SAFETY: 1. the job of the queue has added a job for this thread; 2. this is a worker
+            // of the pool.
             unsafe { ScopeCore::job_done(core) };
         }
     }

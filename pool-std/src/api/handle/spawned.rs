@@ -40,9 +40,9 @@ where
     with_job_reference(|registry| spawn_handle_on(registry, Always, job))
 }
 
-/// Spawns a job as [`spawn_handle`] does, on a pool to which the caller has added a reference for
-/// it. The registry must live until the call returns, also if the job ends before. The job is
-/// aborted if it is not wanted when it would begin.
+/// Spawns a job as [`spawn_handle`] does, on a pool. The caller must have added a reference to the
+/// pool for the job. The registry must live until the call returns, even if the job ends before.
+/// The job is aborted if it is no longer wanted when it would begin.
 pub(crate) fn spawn_handle_on<W, F, T>(registry: &Registry, wanted: W, job: F) -> JoinHandle<T>
 where
     W: Wanted,
@@ -53,7 +53,7 @@ where
     spawn_task(registry, wanted, move || isolation.run(|| context.run(job)))
 }
 
-/// Spawns a job that has its context.
+/// Spawns a job that already contains its context.
 fn spawn_task<W, F, T>(registry: &Registry, wanted: W, job: F) -> JoinHandle<T>
 where
     W: Wanted,
@@ -61,12 +61,12 @@ where
     T: Send + 'static,
 {
     let task: *mut SpawnedTask<W, F, T> = Task::create(Spawned::new(registry, wanted), job);
-    // Before the job can run, and end.
+    // This comes before the job can run and end.
     //
-    // SAFETY: 1. it was made for this handle and the queue, just now; 2. by our bounds.
+    // SAFETY: 1. the task was created for this handle and the queue, just now; 2. by our bounds.
     let handle = unsafe { ScopedJoinHandle::new(task, registry) };
-    // SAFETY: `JobRef::new`: 1. it lives until the execution has ended the queue's reference; 2.
-    // the closure and the result are `Send`. `post_or_inject`: 1. it is used for this alone.
+    // SAFETY: `JobRef::new`: 1. the task lives until its execution has ended the queue's reference;
+    // 2. the closure and the result are `Send`. `post_or_inject`: 1. the job is used only for this.
     unsafe {
         let job = JobRef::new(task.cast_const());
         post_or_inject(current_worker_for_detached(registry), registry, job);
@@ -95,7 +95,7 @@ struct Spawned<W, F, T> {
     header: JobHeader,
     pool: PoolOfJob,
     wanted: W,
-    /// Whose header it is.
+    /// The header is for a task of these types.
     task: PhantomData<fn(F) -> T>,
 }
 
@@ -125,7 +125,8 @@ where
         // SAFETY: by obligations 1 and 2 this is the pointer of `spawn_handle_on`, used once. 1.
         // This thread runs the job.
         let registry: *const Registry = unsafe { (*task).kind.pool.get() };
-        // SAFETY: as above. It lives as long as the job has its reference, which is removed last.
+        // SAFETY: as above. The registry lives as long as the job's reference to it, which is
+        // removed last.
         let registry = unsafe { &*registry };
         let data = registry.data();
         if data.discard.is_on() {
@@ -143,10 +144,11 @@ where
 
 impl<W: Wanted, F: FnOnce() -> T, T> SpawnedTask<W, F, T> {
     /// Runs the job as [`Job::execute`] does, but returns the result. Does not change the state of
-    /// the job, since no other thread knows of it.
+    /// the job, since no other thread knows about the job.
     ///
     /// # Safety
-    /// 1. As for [`take_apart`](Self::take_apart), on a worker of this pool, which is the job's.
+    /// 1. As for [`take_apart`](Self::take_apart), on a worker of `registry`, which is the job's
+    ///    pool.
     unsafe fn end_here(this: *mut Self, registry: &Registry) -> Result<T, JoinError> {
         let data = registry.data();
         // SAFETY: 1. is forwarded to our caller.
@@ -171,7 +173,7 @@ impl<W: Wanted, F: FnOnce() -> T, T> SpawnedTask<W, F, T> {
 }
 
 impl<W: Wanted, F, T> SpawnedTask<W, F, T> {
-    /// Drops the closure of a job that is not wanted any more, if it has not begun.
+    /// Drops the closure of a job that is no longer wanted, if the job has not begun.
     #[inline]
     fn abort_unless_wanted(&self, handlers: &Handlers) {
         if !self.kind.wanted.is_wanted() {
@@ -191,7 +193,7 @@ where
     }
 
     unsafe fn join_on(this: *mut Self, worker: &WorkerThread) -> Option<Result<T, JoinError>> {
-        // SAFETY: 1. it has both references, of which the handle's has left no waiter.
+        // SAFETY: 1. the caller has both references, and the handle's has left no waiter.
         let end_here = || unsafe { Self::end_here(this, worker.registry()) };
         // SAFETY: 1. is forwarded to our caller.
         unsafe { Task::help_until_done(this, worker, end_here) }
@@ -219,8 +221,9 @@ where
     }
 }
 
-/// Runs a job on a worker that has its handle. The reference of the queue may be removed meanwhile,
-/// so that this adds one to the pool, unless that has ended, and knows of the job no more.
+/// Runs a job on a worker that has its handle. Meanwhile the queue's job may run and remove its
+/// reference to the pool, so this adds a reference, unless the pool has ended and no longer has the
+/// job.
 pub(super) fn while_referenced(registry: &Registry, run: impl FnOnce()) {
     let is_counted = registry.try_add_reference();
     run();

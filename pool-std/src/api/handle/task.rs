@@ -22,17 +22,17 @@ mod tests;
 /// The state of a task.
 pub(super) type State = HandleState<Box<Waiter>>;
 
-/// What is in the place of a closure, and of its result.
+/// The closure of a job, or its result.
 enum Content<F, T> {
     Closure(F),
     Result(Result<T, JoinError>),
-    /// Taken.
+    /// The closure or the result was taken.
     Nothing,
 }
 
 /// A job whose result is kept for a handle. `kind` is what its queue needs, and comes first.
 ///
-/// It is shared by two owners, see [`State`].
+/// It has two owners, see [`State`].
 #[repr(C)]
 pub(super) struct Task<K, F, T> {
     pub(super) kind: K,
@@ -40,43 +40,43 @@ pub(super) struct Task<K, F, T> {
     content: UnsafeCell<Content<F, T>>,
 }
 
-/// A task as its handle knows it. The methods are for the owner of the handle.
+/// A task without its type, for its handle. The methods are for the owner of the handle.
 pub(super) trait AnyTask<T> {
     fn state(&self) -> &State;
 
-    /// Whether one worker runs the job from its beginning to its end. A wait for such a job ends by
-    /// a worker of the job's pool, and by nothing from outside.
+    /// Whether one worker runs the job from beginning to end. Then a wait for the job is ended by a
+    /// worker of the job's pool, and never from outside.
     fn is_run_at_once(&self) -> bool {
         true
     }
 
-    /// Waits until a job that workers run again and again is done, on a worker of the job's pool in
-    /// an isolated call. Calls `run`, which [runs](Self::run_here) the job, each time that it can
-    /// go on. For any other job, does nothing.
+    /// Waits until a job that workers run repeatedly is done, on a worker of the job's pool in an
+    /// isolated call. Calls `run`, which [runs](Self::run_here) the job, each time that the job can
+    /// continue. Does nothing for other jobs.
     fn await_here(&self, _run: &dyn Fn()) {}
 
-    /// Runs jobs of this worker, which is one of the job's pool, until the job is done. If the
-    /// worker meets the job in its own deque, ends the task, and returns its result.
+    /// Runs jobs of `worker`, a worker of the job's pool, until the job is done. If the worker
+    /// finds the job in its own deque, ends the task, and returns its result.
     ///
     /// # Safety
-    /// 1. The task lives by its handle, which has no waiter, and is not used any more if there is a
-    ///    result.
+    /// 1. The task lives by its handle. The handle has no waiter, and is no longer used if a result
+    ///    is returned.
     unsafe fn join_on(this: *mut Self, worker: &WorkerThread) -> Option<Result<T, JoinError>>
     where
         Self: Sized,
     {
         // No queue has a reference to the task itself.
         //
-        // SAFETY: by obligation 1 it lives.
+        // SAFETY: by obligation 1 the task lives.
         while !unsafe { (*this).state() }.is_done() && worker.help_local(ptr::null(), || ()) {}
         None
     }
 
-    /// Runs the job on this thread, a worker of this pool, which is the job's, if it has not begun
-    /// and can be run so. Does not unwind.
+    /// Runs the job on this thread, which is a worker of `registry`, the job's pool, if the job has
+    /// not begun and can be run in this way. Does not unwind.
     fn run_here(&self, registry: &Registry);
 
-    /// Drops the closure, if the job has not begun. Returns whether it did.
+    /// Drops the closure if the job has not begun. Returns whether this call dropped it.
     ///
     /// # Panics
     /// Continues a panic of the drop. The job is aborted all the same.
@@ -90,7 +90,7 @@ pub(super) trait AnyTask<T> {
 }
 
 impl<K, F, T> Task<K, F, T> {
-    /// Creates a job, in memory that its last owner frees.
+    /// Creates a job in memory that its last owner frees.
     #[inline]
     pub(super) fn create(kind: K, closure: F) -> *mut Self {
         job_memory::put(Self {
@@ -104,33 +104,33 @@ impl<K, F, T> Task<K, F, T> {
         &self.state
     }
 
-    /// Puts something in the place of the content.
+    /// Replaces the content, and returns the previous one.
     ///
     /// # Safety
-    /// 1. The content is the caller's.
+    /// 1. The caller has exclusive access to the content.
     #[inline]
     unsafe fn replace(&self, content: Content<F, T>) -> Content<F, T> {
         // SAFETY: by obligation 1.
         unsafe { mem::replace(&mut *self.content.get(), content) }
     }
 
-    /// Calls the closure, if the job has not begun, and keeps its result. Returns what was to call
-    /// it otherwise, whose drop may panic.
+    /// Calls the closure if the job has not begun, and keeps its result. Otherwise returns `call`,
+    /// whose drop may panic.
     fn call<C: FnOnce(F) -> T>(&self, call: C) -> Option<C> {
         if !self.state.claim() {
             return Some(call);
         }
-        // SAFETY: 1. it was claimed, just now.
+        // SAFETY: 1. the job was claimed, just now.
         let Content::Closure(closure) = (unsafe { self.replace(Content::Nothing) }) else {
             unreachable!("only the first claim takes the closure");
         };
         let result = catch_unwind(AssertUnwindSafe(|| call(closure)));
-        // SAFETY: 1. it is ours until the job is done.
+        // SAFETY: 1. the content is ours until the job is done.
         drop(unsafe { self.replace(Content::Result(result.map_err(JoinError::panicked))) });
         None
     }
 
-    /// Runs the job if it has not begun, and tells the owner of the handle. For that owner.
+    /// Runs the job if it has not begun, and wakes the waiter. Only for the owner of the handle.
     ///
     /// # Errors
     /// The panic of a waker.
@@ -144,17 +144,16 @@ impl<K, F, T> Task<K, F, T> {
         }
     }
 
-    /// Runs the job if it has not begun, tells the owner of the handle, and ends the queue's
-    /// reference.
+    /// Runs the job if it has not begun, wakes the handle's waiter, and ends the queue's reference.
     ///
     /// # Errors
-    /// What the panic handler should get: the panic of a job whose handle is gone, or of code of
-    /// the user at its end.
+    /// A panic for the panic handler: that of a job whose handle is gone, or of code of the user
+    /// that runs at the job's end.
     ///
     /// # Safety
-    /// 1. The task lives, by the reference in its queue, which is not used any more.
+    /// 1. The task lives by the queue's reference, which is not used any more.
     pub(super) unsafe fn run(this: *mut Self, call: impl FnOnce(F) -> T) -> Result<(), Panic> {
-        // SAFETY: by obligation 1 it lives until we leave.
+        // SAFETY: by obligation 1 the task lives until we leave.
         let state = unsafe { &raw const (*this).state };
         // SAFETY: as above.
         let unused = unsafe { (*this).call(call) };
@@ -167,15 +166,15 @@ impl<K, F, T> Task<K, F, T> {
             .flatten();
         let is_last = is_last.unwrap_or_else(|| {
             if has_run {
-                // SAFETY: as above: we have not left. 1. It was claimed, and has not finished.
+                // SAFETY: as above: we have not left. 1. The job was claimed, and has not finished.
                 waiter = unsafe { (*state).finish() };
             }
             // SAFETY: 1. as above.
             unsafe { State::leave_queue(state) }
         });
-        // The last owner first, because a waker may panic.
+        // The last owner frees the task first, because a waker may panic.
         let freed = if is_last {
-            // SAFETY: 1. both have left.
+            // SAFETY: 1. both owners have left.
             unsafe { Self::free(this) }
         } else {
             Ok(())
@@ -186,17 +185,18 @@ impl<K, F, T> Task<K, F, T> {
         let woken = waiter.map_or(Ok(()), |waiter| {
             catch_unwind(AssertUnwindSafe(|| waiter.wake()))
         });
-        // That of a job whose handle has gone meanwhile comes before a waker's.
+        // The panic of a job whose handle is gone by now takes precedence over that of a waker.
         first_panic(first_panic(freed, dropped), woken)
     }
 
-    /// Takes the task apart, and frees it. Returns the kind, and the closure, or the result if the
-    /// job was aborted.
+    /// Takes the task apart, and frees it. Returns the kind and the closure, or, if the job was
+    /// aborted, the kind and the result.
     ///
     /// # Safety
-    /// 1. The caller has both references, and uses neither any more. None of them leaves a waiter.
+    /// 1. The caller has both references, and uses neither any more. Neither of them leaves a
+    ///    waiter.
     pub(super) unsafe fn take_apart(this: *mut Self) -> (K, Result<F, Result<T, JoinError>>) {
-        // SAFETY: 1. by our obligation 1; `create` has made it.
+        // SAFETY: 1. by our obligation 1; `create` has created the task.
         let Self { kind, content, .. } = unsafe { job_memory::take_out(this) };
         let content = match content.into_inner() {
             Content::Closure(closure) => Ok(closure),
@@ -206,11 +206,11 @@ impl<K, F, T> Task<K, F, T> {
         (kind, content)
     }
 
-    /// [`AnyTask::join_on`], for a task that is the job of its queue itself. If the worker meets
-    /// it, calls `end_here`, which has both references then, and ends them.
+    /// Implements [`AnyTask::join_on`] for a task that is itself the job in its queue. If the
+    /// worker finds the job, calls `end_here`, which then has both references and ends them.
     ///
     /// # Safety
-    /// 1. As there.
+    /// 1. As for [`AnyTask::join_on`].
     #[inline]
     pub(super) unsafe fn help_until_done(
         this: *mut Self,
@@ -218,7 +218,7 @@ impl<K, F, T> Task<K, F, T> {
         end_here: impl Fn() -> Result<T, JoinError>,
     ) -> Option<Result<T, JoinError>> {
         let mut ended = None;
-        // SAFETY: by obligation 1 it lives, until there is a result.
+        // SAFETY: by obligation 1 the task lives until there is a result.
         let is_done = || unsafe { (*this).state() }.is_done();
         while ended.is_none()
             && !is_done()
@@ -230,12 +230,12 @@ impl<K, F, T> Task<K, F, T> {
     /// Frees the job.
     ///
     /// # Errors
-    /// The panic of a job whose result was not taken, or of the drop of that result.
+    /// The panic of a job whose result was not taken, or of the drop of its result.
     ///
     /// # Safety
     /// 1. The caller is its last owner.
     unsafe fn free(this: *mut Self) -> Result<(), Panic> {
-        // SAFETY: 1. by our obligation 1; `create` has made it.
+        // SAFETY: 1. by our obligation 1; `create` has created the task.
         let Self { content, .. } = unsafe { job_memory::take_out(this) };
         match content.into_inner() {
             Content::Result(Err(error)) => error.try_into_panic().map_or(Ok(()), Err),
@@ -248,12 +248,12 @@ impl<K, F, T> Task<K, F, T> {
         if !self.state.claim() {
             return false;
         }
-        // SAFETY: 1. it was claimed, just now.
+        // SAFETY: 1. the job was claimed, just now.
         let _closure = unsafe { self.replace(Content::Result(Err(JoinError::aborted()))) };
-        // Both are code of the user. If the waker panics, the closure is dropped while that
-        // unwinds.
+        // The waker and the closure's drop are code of the user. If the waker panics, the closure
+        // is dropped while that panic unwinds.
         //
-        // SAFETY: 1. it was claimed above.
+        // SAFETY: 1. the job was claimed above.
         if let Some(waiter) = unsafe { self.state.finish() } {
             waiter.wake();
         }
@@ -263,20 +263,20 @@ impl<K, F, T> Task<K, F, T> {
     /// See [`AnyTask::take_result`].
     ///
     /// # Safety
-    /// 1. As there.
+    /// 1. As for [`AnyTask::take_result`].
     pub(super) unsafe fn take_result(&self) -> Result<T, JoinError> {
-        // SAFETY: 1. by our obligation 1 it is the owner's.
+        // SAFETY: 1. by our obligation 1 the result is the caller's.
         match unsafe { self.replace(Content::Nothing) } {
             Content::Result(result) => result,
             _ => unreachable!("a job that is done has a result"),
         }
     }
 
-    /// [`AnyTask::join_on`], for a handle, which does not know the type.
+    /// Calls [`AnyTask::join_on`] for a handle, which does not know the type.
     ///
     /// # Safety
-    /// 1. `this` leads to a task of this type.
-    /// 2. As there.
+    /// 1. `this` points to a task of this type.
+    /// 2. As for [`AnyTask::join_on`].
     pub(super) unsafe fn join_from_handle(
         this: *mut (),
         worker: &WorkerThread,
@@ -288,26 +288,26 @@ impl<K, F, T> Task<K, F, T> {
         unsafe { AnyTask::join_on(this.cast::<Self>(), worker) }
     }
 
-    /// Ends the handle. A job that has not ended goes on. A result that was not taken is dropped,
-    /// here if the job is over.
+    /// Ends the handle. A job that has not ended continues. A result that was not taken is dropped:
+    /// on this thread, if the job has ended.
     ///
     /// # Panics
     /// Continues a panic of the drop.
     ///
     /// # Safety
-    /// 1. `this` leads to a task of this type, which lives by its handle. That is not used any
-    ///    more.
+    /// 1. `this` points to a task of this type, which lives by its handle. The handle is not used
+    ///    any more.
     pub(super) unsafe fn leave(this: *mut ()) {
         let this: *mut Self = this.cast();
         // SAFETY: 1. by our obligation 1; the task is not used unless we are the last owner.
         if unsafe { State::leave_handle(&raw const (*this).state) } {
-            // SAFETY: 1. both have left; `create` has made it.
+            // SAFETY: 1. both owners have left; `create` has created the task.
             drop(unsafe { job_memory::take_out(this) });
         }
     }
 }
 
-/// Returns the first one of two panics, and drops the other one.
+/// Returns the first of two panics, and drops the other one.
 #[inline]
 fn first_panic(first: Result<(), Panic>, later: Result<(), Panic>) -> Result<(), Panic> {
     if first.is_ok() {

@@ -10,27 +10,28 @@ use crate::{
 };
 
 impl<T> ScopedJoinHandle<'_, T> {
-    /// Leaves a waiter, where none is. Returns false if the job is done.
+    /// Sets the waiter; there must be none. Returns false if the job is done.
     pub(super) fn set_waiter(&mut self, waiter: Waiter) -> bool {
-        // In a box: few jobs are awaited before they are done, and a job should fit into a block.
+        // The waiter is boxed because few jobs are awaited before they are done, and a job should
+        // fit into a block.
         //
-        // SAFETY: 1. the handle is borrowed exclusively, and callers have cleared the last one.
+        // SAFETY: 1. the handle is borrowed exclusively, and callers have cleared the last waiter.
         unsafe { self.state().set_waiter(Box::new(waiter)) }
     }
 
-    /// Takes back what a wait or a future has left. Returns false if the job is done.
+    /// Removes the waiter that a wait or a future has left. Returns false if the job is done.
     pub(super) fn clear_waiter(&mut self) -> bool {
         // SAFETY: 1. the handle is borrowed exclusively.
         unsafe { self.state().clear_waiter() }
     }
 
-    /// Whether this process has spawned the job. A child of it must not wait for the job, which a
-    /// thread of the parent runs.
+    /// Whether this process has spawned the job. A child process must not wait for the job, since a
+    /// thread of the parent runs it.
     pub(super) fn is_here(&self) -> bool {
         self.process == Process::current()
     }
 
-    /// Returns the worker that this thread is, if that is one of the job's pool.
+    /// Returns the worker of this thread, if it is a worker of the job's pool.
     ///
     /// The reference must not outlive the caller's stay on the worker.
     fn worker(&self) -> Option<&WorkerThread> {
@@ -39,7 +40,8 @@ impl<T> ScopedJoinHandle<'_, T> {
         worker.filter(|worker| ptr::eq(worker.registry(), self.registry))
     }
 
-    /// Returns the worker likewise, if it takes nothing from the pool's queues while it waits.
+    /// Returns the worker as `worker` does, if it takes nothing from the pool's queues while it
+    /// waits.
     pub(super) fn isolated_worker(&self) -> Option<&WorkerThread> {
         let worker = self.worker();
         worker.filter(|worker| worker.isolation() != Isolation::Anything)
@@ -57,10 +59,10 @@ impl<T> ScopedJoinHandle<'_, T> {
         }
     }
 
-    /// Runs the job on this thread's worker, if no other one has begun it. In an isolated call, its
-    /// waits leave alone what is for the waits of this frame.
+    /// Runs the job on this thread's worker, if no other worker has begun it. In an isolated call,
+    /// the job's waits leave alone the jobs that are for the waits of this frame.
     ///
-    /// The job does not come from a queue, so that the worker may be in no job. The frame prevents
+    /// The job does not come from a queue, so the worker may not be in a job. The frame prevents
     /// the job from waiting for the pool, which may have adopted this thread.
     pub(super) fn run_on(&self, worker: &WorkerThread) {
         let run = || keeping_own_pool(|| self.task().run_here(worker.registry()));
@@ -70,15 +72,15 @@ impl<T> ScopedJoinHandle<'_, T> {
         }
     }
 
-    /// Runs jobs of this worker as [`help`](Self::help) does. If the worker meets the job in its
-    /// own deque, returns the result, and the handle has left.
+    /// Runs jobs of this worker as [`help`](Self::help) does. If the worker finds the job in its
+    /// own deque, returns the result, and the handle has left the task.
     pub(super) fn join_on_worker(&mut self) -> Option<Result<T, JoinError>> {
-        // SAFETY: 1. the worker runs jobs here, which leave it as it was.
+        // SAFETY: 1. the worker runs jobs here, and after them the thread is still this worker.
         let worker = unsafe { WorkerThread::current() }
             .filter(|worker| ptr::eq(worker.registry(), self.registry))?;
         let task = self.task.filter(|_| self.clear_waiter())?;
-        // SAFETY: 1. it leads to the handle's task, which has no waiter, and which the handle
-        // forgets below if there is a result.
+        // SAFETY: 1. it points to the handle's task. The handle has no waiter, and forgets the task
+        // below if there is a result.
         let result = unsafe { (self.join_on)(task.as_ptr().cast(), worker) };
         if result.is_some() {
             self.task = None;

@@ -1,4 +1,4 @@
-//! What the owner of a handle leaves to be told when the job is done.
+//! What the owner of a handle leaves to be notified when the job is done.
 
 use std::{
     sync::{Arc, PoisonError},
@@ -11,9 +11,9 @@ use crate::{
     sync::{Condvar, Mutex, lock},
 };
 
-/// What the owner of a handle leaves to be told when the job is done.
+/// What the owner of a handle leaves to be notified when the job is done.
 pub(super) enum Waiter {
-    /// A thread that waits for as long as it takes.
+    /// A thread that waits without a time limit.
     Thread(Signal),
     /// A thread that waits for a limited time.
     Timed(Arc<Bell>),
@@ -22,7 +22,7 @@ pub(super) enum Waiter {
 }
 
 impl Waiter {
-    /// Tells it. A waker is code of the user, which may panic.
+    /// Notifies the waiter. A waker is code of the user, which may panic.
     pub(super) fn wake(self) {
         match self {
             Self::Thread(signal) => signal.set(),

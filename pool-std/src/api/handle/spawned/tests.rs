@@ -1,4 +1,4 @@
-//! A worker meets, in its own deque, a job whose handle it joins.
+//! A worker finds, in its own deque, a job whose handle it joins.
 
 use std::{
     pin::Pin,

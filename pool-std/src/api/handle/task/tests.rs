@@ -1,4 +1,4 @@
-//! The state of a job with a handle, and random sequences of what may happen to one.
+//! The state of a job with a handle, and random sequences of operations on handles.
 
 use std::{
     future::Future as _,
@@ -18,15 +18,15 @@ use crate::{JoinHandle, ThreadPool, ThreadPoolBuilder};
 
 mod outcomes;
 
-/// What became of jobs, and whether anything leaks.
+/// Counts what happened to jobs, and what is still alive.
 #[derive(Default)]
 struct Counts {
-    /// Of closures and results together.
+    /// The number of closures and results together.
     alive: AtomicUsize,
-    /// How many jobs have run, and how many were aborted.
+    /// The numbers of jobs that have run and that were aborted.
     run: AtomicUsize,
     aborted: AtomicUsize,
-    /// How many panics went to the pool's handler.
+    /// The number of panics that went to the pool's handler.
     handled: AtomicUsize,
     woken: AtomicUsize,
 }
@@ -37,7 +37,7 @@ impl Counts {
     }
 }
 
-/// Something that is counted while it lives: a closure captures one, and returns another one.
+/// A value that is counted while it lives: each closure captures one, and returns another one.
 struct Counted(Arc<Counts>);
 
 impl Counted {
@@ -97,7 +97,7 @@ fn a_claimed_job_is_neither_run_nor_aborted_again() {
     let counts = Arc::default();
     let task = task(&counts, false);
     // SAFETY: the task lives until both owners have left, at the end. `run` and `leave`: 1. each
-    // owner leaves once. `take_result`: 1. it is done, and this is the only call.
+    // owner leaves once. `take_result`: 1. the job is done, and this is the only call.
     unsafe {
         assert!((*task).abort());
         assert!(!(*task).abort());
@@ -110,7 +110,7 @@ fn a_claimed_job_is_neither_run_nor_aborted_again() {
     assert_eq!(Counts::get(&counts.alive), 0);
 }
 
-/// What calls the closure of a future has its output.
+/// The closure that calls that of a task may own a value, such as the output of a future.
 #[test]
 fn an_aborted_job_is_freed_although_the_drop_of_its_caller_panics() {
     struct PanicsOnDrop;
@@ -171,7 +171,7 @@ fn the_last_owner_frees_the_job() {
                     Task::leave_of(task);
                 }
                 let ended = Task::run(task, |closure| closure());
-                // A panic is the handle's, if there is one.
+                // A panic goes to the handle, if there is one.
                 assert_eq!(ended.is_err(), panics && handle_first);
                 if !handle_first {
                     Task::leave_of(task);
@@ -204,7 +204,8 @@ fn a_worker_joins_jobs_that_no_other_worker_can_run() {
         for job in jobs {
             assert!(job.join().is_ok());
         }
-        // In the injector, because a detached job of an isolated one is not for its waits.
+        // The job is in the injector, because a detached job of an isolated call is not for that
+        // call's waits.
         let isolated = || pool.spawn_handle(job(&counts, false)).join();
         assert!(crate::isolate(isolated).is_ok());
     });
@@ -222,14 +223,15 @@ fn a_panic_goes_to_the_handle_or_else_to_the_handler() {
     assert_eq!(Counts::get(&counts.handled), 1);
 }
 
-/// Although the job's place is still in a queue, because the owner of the handle has run the job.
+/// The result is dropped although the job's entry is still in a queue, because the owner of the
+/// handle has run the job.
 #[test]
 fn a_handle_that_is_dropped_after_its_job_drops_the_result() {
     let counts = Arc::<Counts>::default();
     let pool = pool(1, &counts);
     pool.install(|| {
         for panics in [false, true] {
-            // In the injector, where this worker does not look.
+            // The job is in the injector, where this worker does not look.
             let mut handle = crate::isolate(|| pool.spawn_handle(job(&counts, panics)));
             assert!(handle.wait_timeout(Duration::ZERO));
             drop(handle);
@@ -241,7 +243,7 @@ fn a_handle_that_is_dropped_after_its_job_drops_the_result() {
     pool.scope(|scope| {
         let run = job(&counts, true);
         let mut handle = crate::spawn_handle_in(scope, |_| run());
-        // The job is of the frame below the isolated call.
+        // The job belongs to the frame below the isolated call.
         assert!(crate::isolate(|| handle.wait_timeout(Duration::ZERO)));
         drop(handle);
     });
@@ -263,7 +265,7 @@ fn a_result_whose_drop_panics_does_not_end_a_worker() {
     pool.install(|| drop(pool.spawn_handle(|| Panics)));
     pool.wait_idle().unwrap();
     assert_eq!(Counts::get(&counts.handled), 1);
-    // The owner of the handle does, or drops the closure.
+    // The owner of the handle drops the result, or the closure.
     let job = pool.spawn_handle(|| Panics);
     while !job.is_finished() {
         thread::yield_now();
@@ -297,7 +299,7 @@ fn a_waker_that_panics_goes_to_the_handler() {
         assert!(poll.is_pending());
         handle
     });
-    // A join could come first, which waits in another way.
+    // A join could come first, and it waits in another way.
     while !handle.is_finished() {
         thread::yield_now();
     }
@@ -349,7 +351,7 @@ fn handles_of_a_scope_borrow() {
     });
     assert_eq!(lengths, [5, 6]);
     assert_eq!(words, ["some!", "words!"]);
-    // After the scope, which has waited.
+    // This handle is joined after its scope, which has waited for the job.
     let job = pool.scope(|scope| crate::spawn_handle_in(scope, |_| words.len()));
     assert!(job.is_finished());
     assert_eq!(job.join().unwrap(), 2);
@@ -375,7 +377,7 @@ fn a_panic_in_a_scope_is_the_handles_or_else_the_scopes() {
     assert!(catch_unwind(AssertUnwindSafe(scope)).is_err());
 }
 
-/// In a pool of one, and no other job may run.
+/// The pool has one worker, and no other job may run.
 #[test]
 fn an_isolated_call_awaits_its_jobs() {
     let counts = Arc::<Counts>::default();

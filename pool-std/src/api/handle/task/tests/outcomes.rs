@@ -1,8 +1,8 @@
-//! What becomes of jobs in random sequences.
+//! The outcomes of jobs in random sequences.
 
 use super::*;
 
-/// Does one of many things with a handle.
+/// Ends a handle in one of many ways, which `number` selects.
 fn end(mut handle: JoinHandle<Counted>, number: u32, counts: &Counts) {
     let waker = Waker::from(Arc::<Counts>::default());
     let mut context = Context::from_waker(&waker);
@@ -24,8 +24,8 @@ fn end(mut handle: JoinHandle<Counted>, number: u32, counts: &Counts) {
     }
 }
 
-/// Random sequences of joins, aborts, panics, drops, time limits and polls, from outside and from
-/// workers. Nothing leaks, and each job has run or was aborted.
+/// Random sequences of joins, aborts, panics, drops, time limits and polls, from outside and on
+/// workers. Nothing leaks, and each job either has run or was aborted.
 #[test]
 fn each_job_has_one_outcome_and_nothing_leaks() {
     let rounds = match std::env::var("STRESS_CYCLES") {
