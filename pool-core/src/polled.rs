@@ -205,8 +205,8 @@ impl PollState {
     /// for, because the future is due or has ended.
     #[must_use = "no thread tells the caller unless this is true"]
     pub fn wait_for_change(&self) -> bool {
-        // Ordering: AcqRel. Release pairs with the Acquire of those that tell: they find whom.
-        // Acquire pairs with the Release of `finish`, for the result.
+        // Ordering: AcqRel. Release pairs with the Acquire of the calls that notify: they find the
+        // waiter. Acquire pairs with the Release of `finish`, for the result.
         let before = self.0.fetch_or(AWAITED, Ordering::AcqRel);
         before & DONE == 0 && before & PHASE != DUE
     }

@@ -93,9 +93,9 @@ impl<'w, P: Platform> ScopeCore<'w, P> {
     }
 
     /// Runs the body and waits as [`run`](Self::run) does. A worker that waits in isolation, for
-    /// this scope or for the result of one of its jobs, takes jobs by `take` meanwhile: those of
-    /// this scope that no worker has queued. It takes no other jobs that are for all workers, and
-    /// may be the only worker that could run them.
+    /// this scope or for the result of one of its jobs, meanwhile calls `take` for the jobs of this
+    /// scope that no worker has queued. It may be the only worker that can run those jobs, and it
+    /// takes no other jobs that are for all workers.
     ///
     /// It is notified by [`Registry::call_isolated_waiter`].
     ///
