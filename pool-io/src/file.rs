@@ -1,4 +1,4 @@
-//! Files as operations share them, and how they are opened.
+//! Files, which operations share, and how they are opened.
 
 use std::{
     fmt, io,

@@ -1,16 +1,16 @@
 //! The backend of threads that make blocking system calls.
 //!
-//! A few *helpers* take operations from one queue, and make their calls, which may block for as
-//! long as a disk needs. The *poller* holds the transfers of streams, which may wait without limit,
-//! until `poll` says that they are ready; then it queues them. It starts another helper when all of
-//! them are blocked for long, see [`growth`].
+//! A few *helpers* take operations from one queue and make their calls, which may block for as long
+//! as a disk needs. The *poller* holds the transfers of streams, which may wait without limit,
+//! until `poll` reports that they are ready; then it queues them. It starts another helper when all
+//! helpers are blocked for a long time, see [`growth`].
 //!
-//! A transfer of a stream that need not wait is made by the thread that begins it.
+//! A transfer of a stream that need not wait is made by the thread that starts the operation.
 //!
-//! So a read of a silent pipe occupies no helper, and can be cancelled, as long as the system can
-//! refuse to wait (`RWF_NOWAIT`). On a kernel that cannot, a stream with two readers may make a
-//! helper wait: both see it ready, and one of them takes the bytes. The `open` of a FIFO makes a
-//! helper wait on every kernel.
+//! So a read of a silent pipe occupies no helper and can be cancelled, if the system can refuse to
+//! wait (`RWF_NOWAIT`). On a kernel that cannot, a stream with two readers may make a helper wait:
+//! both find the stream ready, and one of them takes the bytes. The `open` of a FIFO makes a helper
+//! wait on every kernel.
 
 use std::{
     collections::VecDeque,
@@ -34,18 +34,18 @@ mod tests;
 use growth::Watch;
 use noise::Noise;
 
-/// How many helpers a pool has at first.
+/// The number of helpers that a pool has at first.
 const HELPERS: usize = 4;
 
-/// How many helpers a pool has at most, and so how many calls may block at the same time.
+/// The maximum number of helpers of a pool, and so of calls that block at the same time.
 const MOST_HELPERS: usize = 64;
 
 /// Threads that make blocking system calls.
 pub(crate) struct Helpers {
     state: Mutex<State>,
-    /// There is something in the queue, or the pool has ended.
+    /// Notified when an operation is queued, and when the pool has ended.
     is_queued: Condvar,
-    /// There is something for the poller.
+    /// Increased when there is something for the poller.
     poke: EventCounter,
     process: Process,
 }
@@ -53,14 +53,14 @@ pub(crate) struct Helpers {
 #[derive(Default)]
 struct State {
     queue: VecDeque<Arc<Operation>>,
-    /// What the poller has not seen yet.
+    /// The operations that the poller has not seen yet.
     to_poll: Vec<Arc<Operation>>,
     helpers: usize,
-    /// The helpers that wait for an operation.
+    /// The number of helpers that wait for an operation.
     idle: usize,
-    /// How many operations the helpers have taken from the queue. Wraps.
+    /// The number of operations that the helpers have taken from the queue. Wraps.
     taken: usize,
-    /// Whether the poller watches how the queue moves on.
+    /// Whether the poller watches whether the queue advances.
     is_watched: bool,
     has_ended: bool,
 }
@@ -80,7 +80,7 @@ impl Helpers {
     /// Starts the threads.
     ///
     /// # Errors
-    /// If the system refuses a thread. Those that run end.
+    /// If the system refuses a thread. The threads that already run end.
     pub(super) fn start(self: &Arc<Self>, pool: Pool<'_>) -> io::Result<()> {
         let helpers = (0..HELPERS).try_for_each(|_| self.start_helper(pool));
         let this = self.clone();
@@ -102,7 +102,7 @@ impl Helpers {
         Ok(())
     }
 
-    /// Takes an operation that was not concluded yet.
+    /// Takes an operation that has not been concluded yet.
     pub(super) fn submit(&self, operation: Arc<Operation>) {
         // The caller keeps the pool from ending.
         self.enqueue(&mut lock(&self.state), operation);
@@ -122,9 +122,8 @@ impl Helpers {
         }
     }
 
-    /// Makes an operation that was cancelled end early, by the poller, unless a helper has begun
-    /// it. Does nothing in a child of the process, where a thread of the parent may hold the
-    /// lock.
+    /// Makes the poller end a cancelled operation early, unless a helper has begun it. Does nothing
+    /// in a child of the process, where a thread of the parent may hold the lock.
     pub(super) fn cancel(&self, operation: &Arc<Operation>) {
         if self.process != Process::current() {
             return;
@@ -134,7 +133,7 @@ impl Helpers {
             .queue
             .iter()
             .position(|queued| Arc::ptr_eq(queued, operation));
-        // All helpers may be blocked for long.
+        // All helpers may be blocked for a long time.
         state
             .to_poll
             .extend(place.and_then(|place| state.queue.remove(place)));
@@ -170,14 +169,15 @@ impl Helpers {
         }
     }
 
-    /// Submits an operation again from one of the threads, if any of them will look.
+    /// Submits an operation again from one of the threads, if any of the threads will look at the
+    /// queue.
     fn submit_again(&self, pool: Pool<'_>, operation: Arc<Operation>) {
         let mut state = lock(&self.state);
         if state.has_ended {
             drop(state);
             follow(pool, operation.abandon());
         } else {
-            // Under the same lock as the look: every thread looks again after the end.
+            // This is under the same lock as the check: every thread looks once more after the end.
             self.enqueue(&mut state, operation);
         }
     }
@@ -211,8 +211,8 @@ impl Helpers {
             waiting.append(&mut state.to_poll);
             let has_ended = state.has_ended;
             if has_ended {
-                // All helpers may be blocked for long. From here on, a cancel finds nothing that it
-                // could leave to this thread.
+                // All helpers may be blocked for a long time. From here on, a cancel finds no
+                // operation that it could leave to this thread.
                 waiting.extend(mem::take(&mut state.queue));
             }
             let is_stalled = watch.is_stalled(&mut state, now);
@@ -221,7 +221,7 @@ impl Helpers {
                 // If the system refuses the thread, the next look tries again.
                 let _ = self.start_helper(pool);
             }
-            // Calls of those that wait still; the others are concluded.
+            // The calls of the operations that still wait. The others are concluded.
             let mut descriptors = vec![libc::pollfd {
                 fd: self.poke.raw(),
                 events: libc::POLLIN,
@@ -249,12 +249,13 @@ impl Helpers {
             if has_ended {
                 return;
             }
-            // Liveness: whatever changes for this thread (a new operation, a cancelled one, a queue
-            // to watch, the end) is stored before the counter is increased, and the counter stays
-            // above zero until we have reset it, after which we look.
+            // Liveness: each change for this thread (a new operation, a cancelled one, a queue to
+            // watch, the end) is stored before the counter is increased. The counter stays above
+            // zero until we have reset it, and after that we look.
             system::poll(&mut descriptors, noise.limit(watch.milliseconds()));
             if descriptors[0].revents != 0 {
-                // Without a wait: it is not known to be above zero if nothing could be polled.
+                // This must not wait: the counter is not known to be above zero if nothing could be
+                // polled.
                 self.poke.wait_and_reset_within(0);
             }
             let mut ready = descriptors[1..].iter().map(|polled| polled.revents != 0);

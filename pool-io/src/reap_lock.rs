@@ -1,4 +1,4 @@
-//! A lock whose holder learns of every attempt that failed.
+//! A lock whose holder is notified of each failed attempt to acquire it.
 
 use core::fmt;
 
@@ -16,9 +16,9 @@ const AGAIN: u8 = 2;
 
 /// A lock for a queue that has one reaper at a time, such as the completions of a device.
 ///
-/// A thread that finds the lock held need not wait: the holder learns of the attempt when it
-/// [releases](Self::release) the lock, and reaps again. So an entry that either of them knows of is
-/// reaped.
+/// A thread that finds the lock held need not wait: the holder sees the attempt when it
+/// [releases](Self::release) the lock, and reaps once more. So each entry that either thread knows
+/// about is reaped.
 ///
 /// ```text
 ///          try_acquire            try_acquire → false
@@ -27,7 +27,7 @@ const AGAIN: u8 = 2;
 ///    └─ release → true ──┘  └────── release → false ──────┘
 /// ```
 ///
-/// Source: EMPER's completer, where an attempt that was forgotten lost completions.
+/// Source: EMPER's completer, which lost completions when it forgot an attempt.
 pub(crate) struct ReapLock {
     state: AtomicU8,
 }
@@ -41,13 +41,13 @@ impl ReapLock {
         }
     }
 
-    /// Acquires the lock, or notes the attempt for the holder. Returns whether the caller is the
-    /// holder now. Never waits.
+    /// Acquires the lock, or records the attempt for the holder. Returns whether the caller is now
+    /// the holder. Never waits.
     pub(crate) fn try_acquire(&self) -> bool {
         // Ordering: Acquire on success pairs with the Release of `release`: the next reaper sees
-        // how far the last one has come. Release on success of AGAIN, also if it says AGAIN
-        // already, pairs with the Acquire of `release`: the holder's next look finds the entry that
-        // its caller knows of.
+        // how far the last one has come. Release when storing AGAIN, even if the state is already
+        // AGAIN, pairs with the Acquire of `release`: the holder's next look finds the entry that
+        // the caller of this attempt knows about.
         let attempt = |state| if state == FREE { HELD } else { AGAIN };
         let before = self
             .state
@@ -57,8 +57,8 @@ impl ReapLock {
         before == Ok(FREE)
     }
 
-    /// Releases the lock, unless another thread has tried to acquire it: then returns false, and
-    /// the caller holds it still and must reap again.
+    /// Releases the lock, unless another thread has tried to acquire it. In that case it returns
+    /// false, and the caller still holds the lock and must reap again.
     ///
     /// Only the holder may call this.
     #[must_use = "if not, the caller must reap again"]

@@ -32,11 +32,11 @@ use hint::HintPipe;
 pub(crate) use reap::Completed;
 use submission::{Submission, is_for_good};
 
-/// What stands in the place of an operation's address, which is even, for an entry whose completion
-/// means nothing.
+/// The value for an entry whose completion is ignored. Operations have their address instead, which
+/// is even.
 const IGNORED: u64 = 1;
 
-/// What stands there for a read of the hint pipe. Numbers begin with 1.
+/// Returns the value for a read of the hint pipe. The numbers of reads start at 1.
 const fn hint_data(number: u64) -> u64 {
     number * 2 + 1
 }
@@ -44,7 +44,7 @@ const fn hint_data(number: u64) -> u64 {
 /// How many entries the completion queue holds before the kernel keeps further ones in a list.
 const COMPLETIONS: u32 = 1024;
 
-/// Lets the kernel put completions into the queue, or wait for some.
+/// Makes the kernel put completions into the queue, or wait for some.
 const GETEVENTS: u32 = io_uring::EnterFlags::GETEVENTS.bits();
 
 /// One ring of the kernel.
@@ -56,17 +56,17 @@ pub(crate) struct Ring {
     ring: ManuallyDrop<IoUring>,
     process: Process,
     reaping: ReapLock,
-    /// Entries that the kernel has not taken yet. Locked around each use of its queue.
+    /// The entries that the kernel has not taken yet. Locked around each use of the kernel's queue.
     submission: Mutex<Submission>,
-    /// Whether the kernel has refused a submission, which the completer is to repeat.
+    /// Whether the kernel has refused a submission that the completer has to repeat.
     is_refused: AtomicBool,
-    /// How many operations were given to the ring and have not come back.
+    /// The number of operations that were given to the ring and have not returned.
     in_flight: AtomicUsize,
     hint: HintPipe,
-    /// How many submissions are refused for a test.
+    /// The number of submissions to refuse in a test.
     #[cfg(test)]
     refusals: AtomicUsize,
-    /// With which error.
+    /// The error of these refusals.
     #[cfg(test)]
     refusal: std::sync::atomic::AtomicI32,
 }
@@ -105,10 +105,10 @@ impl Ring {
         })
     }
 
-    /// Checks that the kernel can carry out everything that the module asks for.
+    /// Checks that the kernel supports every operation that this module requests.
     ///
     /// # Errors
-    /// If it cannot, or refuses to say so.
+    /// If the kernel does not, or refuses to report it.
     pub(super) fn check_operations(&self) -> io::Result<()> {
         let mut probe = Probe::new();
         self.ring.submitter().register_probe(&mut probe)?;
@@ -119,21 +119,21 @@ impl Ring {
             opcode::Fsync::CODE,
             opcode::PollAdd::CODE,
             opcode::Timeout::CODE,
-            // Of Linux 5.19, as the cancelling of everything that is in flight. Before, a cancel
-            // that asks for that, or for no completion of its own, does nothing.
+            // This is from Linux 5.19, as is cancelling everything that is in flight. Before, a
+            // cancel of everything, or one without a completion of its own, does nothing.
             opcode::Socket::CODE,
         ];
         if !needed.into_iter().all(|code| probe.is_supported(code)) {
             return Err(io::Error::from_raw_os_error(libc::ENOSYS));
         }
-        // A filter may allow all that was called until now.
+        // A filter may have allowed all calls up to here.
         match self.enter() {
             Err(error) if error.raw_os_error().is_some_and(is_for_good) => Err(error),
             _ => Ok(()),
         }
     }
 
-    /// Lets the kernel put completions into the queue that it has kept beside it.
+    /// Makes the kernel put the completions into the queue that it has kept outside the queue.
     fn enter(&self) -> io::Result<usize> {
         // SAFETY: the call takes numbers only, and no argument.
         unsafe {
@@ -142,12 +142,13 @@ impl Ring {
         }
     }
 
-    /// Gives an operation to the kernel. If it cannot take it now, the ring keeps it until a
-    /// [repetition](Self::repeat). Returns an operation that is to be concluded at once, with its
+    /// Gives an operation to the kernel. If the kernel cannot take it now, the ring keeps it until
+    /// a [repetition](Self::repeat). Returns an operation that must be concluded at once, with its
     /// error.
     pub(super) fn submit(&self, operation: Arc<Operation>) -> Option<Completed> {
         let mut submission = lock(&self.submission);
-        // Under the lock: a cancel comes before it, and is seen here, or finds the entry.
+        // This is under the lock: a cancel has come before and is seen here, or it comes later and
+        // finds the entry.
         let call = submission.error().map_or_else(|| operation.call(), Err);
         let call = match call {
             Ok(call) => call,
@@ -158,7 +159,7 @@ impl Ring {
                 });
             }
         };
-        // Ordering: Relaxed, a plain count; the end of the pool comes after every submission.
+        // Ordering: Relaxed; a plain count. The end of the pool comes after every submission.
         self.in_flight.fetch_add(1, Ordering::Relaxed);
         let address = Arc::into_raw(operation).expose_provenance() as u64;
         submission.push(entry(call).user_data(address));
@@ -166,8 +167,8 @@ impl Ring {
         None
     }
 
-    /// Whether this process has created the ring. A child of it does not have the memory of the
-    /// ring. It may have the number of its parent, in another namespace.
+    /// Whether this process has created the ring. A child does not have the memory of the ring, and
+    /// may have the number of its parent, in another namespace.
     fn is_here(&self) -> bool {
         self.process == Process::current()
     }
@@ -187,20 +188,21 @@ impl Ring {
         self.flush(&mut submission);
     }
 
-    /// Repeats a submission that the kernel has refused. Returns whether nothing is left of it.
+    /// Repeats a submission that the kernel has refused. Returns whether no entry is left.
     pub(super) fn repeat(&self) -> bool {
-        // Ordering: Relaxed; what is waiting is read under the lock.
+        // Ordering: Relaxed; the entries are read under the lock.
         !self.is_refused.load(Ordering::Relaxed) || self.flush(&mut lock(&self.submission))
     }
 
-    /// Whether the kernel has refused a submission, which is to be [repeated](Self::repeat).
+    /// Whether the kernel has refused a submission that must be [repeated](Self::repeat).
     pub(super) fn is_refused(&self) -> bool {
         // Ordering: Relaxed, a hint for the thread that has just submitted.
         self.is_refused.load(Ordering::Relaxed)
     }
 
-    /// Gives the kernel what is waiting. Returns whether nothing is left of it: the kernel has
-    /// taken all of it, or has refused it for good. Then [`collect`](Self::collect) finds it.
+    /// Gives the waiting entries to the kernel. Returns whether no entry is left: the kernel has
+    /// taken all of them, or has refused them permanently. Then [`collect`](Self::collect) finds
+    /// them.
     fn flush(&self, submission: &mut Submission) -> bool {
         while submission.error().is_none() {
             // SAFETY: the caller has locked `submission`, so this is the only such value.
@@ -227,7 +229,7 @@ impl Ring {
             submission.refuse_for_good(error);
         }
         if let Some(error) = submission.error() {
-            // What has come since.
+            // Entries may have arrived since.
             submission.refuse_for_good(error);
         }
         // Until it is collected. The thread that has submitted does that, or the completer.
@@ -251,9 +253,10 @@ impl Ring {
         self.ring.submit()
     }
 
-    /// Notes that an operation has been concluded, and returns how many are left.
+    /// Records that an operation has been concluded, and returns how many are left.
     pub(super) fn has_concluded(&self) -> usize {
-        // Ordering: AcqRel: the completer, which ends when none is left, is behind all of them.
+        // Ordering: AcqRel: the completer ends when none is left, and that happens after all of
+        // them.
         self.in_flight.fetch_sub(1, Ordering::AcqRel) - 1
     }
 
@@ -262,7 +265,8 @@ impl Ring {
         self.in_flight.load(Ordering::Acquire)
     }
 
-    /// Whether the kernel has refused a submission for good, so that it is given no further one.
+    /// Whether the kernel has refused a submission permanently, so that it is given no more
+    /// entries.
     fn is_closed(&self) -> bool {
         lock(&self.submission).error().is_some()
     }

@@ -1,19 +1,20 @@
-//! When a pool gets another helper: all of them are blocked for long, and operations wait for one.
+//! When a pool gets another helper: all helpers are blocked for a long time, and operations wait
+//! for one.
 //!
-//! A call that ends soon, such as a read of a disk, makes no thread worth its price: the queue
-//! moves on. A call that blocks without a limit, such as the `open` of a FIFO, must not keep the
-//! others from being made. The system does not say which of the two a call is, so the poller waits
-//! for a moment and looks whether a helper has taken anything.
+//! A call that ends soon, such as a read from a disk, does not justify another thread: the queue
+//! advances. A call that blocks without a limit, such as the `open` of a FIFO, must not prevent
+//! other calls. The system does not report which kind a call is, so the poller waits for a moment
+//! and checks whether a helper has taken an operation.
 
 use std::time::{Duration, Instant};
 
 use super::{MOST_HELPERS, State};
 
-/// For how long no operation leaves the queue before another helper starts.
+/// How long no operation leaves the queue before another helper starts.
 const STALL: Duration = Duration::from_millis(10);
 
 impl State {
-    /// Whether the poller is to watch the queue, and does not do so yet.
+    /// Whether the poller should watch the queue but does not do so yet.
     pub(super) fn needs_watch(&self) -> bool {
         !self.is_watched && self.is_short_of_helpers()
     }
@@ -32,7 +33,7 @@ pub(super) struct Watch {
 }
 
 impl Watch {
-    /// Whether the helpers are stalled now, so that another one is to start.
+    /// Whether the helpers are stalled now, so that another one should start.
     pub(super) fn is_stalled(&mut self, state: &mut State, now: Instant) -> bool {
         state.is_watched = state.is_short_of_helpers();
         if !state.is_watched {
@@ -47,7 +48,7 @@ impl Watch {
         is_stalled
     }
 
-    /// Returns after how many milliseconds the poller looks again, or -1 if it need not.
+    /// Returns the milliseconds until the poller must look again, or -1 if it need not.
     pub(super) fn milliseconds(&self) -> libc::c_int {
         match self.last {
             Some(_) => STALL.as_millis() as libc::c_int,

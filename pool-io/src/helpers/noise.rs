@@ -1,21 +1,21 @@
 //! Descriptors that are ready all the time, although their transfers would block.
 //!
-//! A socket that keeps errors in a queue (`IP_RECVERR`) is one, until its user reads the queue:
-//! each `poll` reports the error at once, and no transfer returns it. So the poller looks at such
-//! descriptors only from time to time.
+//! One example is a socket that keeps errors in a queue (`IP_RECVERR`) until its user reads the
+//! queue: each `poll` reports the error at once, and no transfer returns it. So the poller looks at
+//! such descriptors only from time to time.
 
 use std::time::{Duration, Instant};
 
-/// How long the poller leaves noisy descriptors out after it has polled them.
+/// How long the poller omits noisy descriptors after it has polled them.
 const PAUSE: Duration = Duration::from_millis(1);
 
 /// When the poller polls noisy descriptors.
 #[derive(Default)]
 pub(super) struct Noise {
     last: Option<Instant>,
-    /// Whether the poller leaves noisy descriptors out this time.
+    /// Whether the poller omits noisy descriptors this time.
     is_pause: bool,
-    /// Whether it has left one out.
+    /// Whether it has omitted one.
     has_left_out: bool,
 }
 
@@ -41,8 +41,8 @@ impl Noise {
         descriptor
     }
 
-    /// Returns after how many milliseconds the poller looks again, if that were `milliseconds`
-    /// without noisy descriptors, where -1 stands for no limit.
+    /// Returns the milliseconds until the poller must look again. `milliseconds` is the value
+    /// without noisy descriptors, and -1 means that there is no limit.
     pub(super) fn limit(&self, milliseconds: libc::c_int) -> libc::c_int {
         if self.has_left_out {
             PAUSE.as_millis() as libc::c_int

@@ -6,12 +6,12 @@ use pool_std::driver::{self, Signal};
 
 use crate::{operation::Operation, stack};
 
-/// How many waits of a worker may be nested if the size of its stack is unknown: in each it may run
-/// a job that waits in turn, on the same stack.
+/// The maximum number of nested waits of a worker if the size of its stack is unknown: in each
+/// wait, the worker may run a job that waits in turn, on the same stack.
 const NESTED_WAITS: usize = 16;
 
 thread_local! {
-    /// The waits of this thread in which it runs other jobs.
+    /// The number of waits of this thread in which it runs other jobs.
     static WAITS: Cell<usize> = const { Cell::new(0) };
 }
 
@@ -33,7 +33,8 @@ impl Operation {
         if !may_nest(depth) {
             return self.wait_blocking();
         }
-        // First, because the drop of an earlier waker is code of the user and may unwind.
+        // This comes first, because the drop of an earlier waker is code of the user and may
+        // unwind.
         if !self.clear_task() {
             return;
         }
@@ -51,18 +52,18 @@ impl Operation {
     pub(crate) fn wait_blocking(&self) {
         // As in `wait`.
         if self.clear_task() {
-            // Liveness: as in `wait`. The completer or a helper thread concludes the operation, and
-            // no worker has to.
+            // Liveness: as in `wait`. The completer or a helper concludes the operation, so no
+            // worker is needed.
             driver::wait_blocking(|signal| _ = self.set_waiter(Waiter::Thread(signal)));
         }
     }
 
-    /// Notes which task is to be woken. Returns false if the operation has finished.
+    /// Sets the task to wake. Returns false if the operation has finished.
     pub(crate) fn set_task(&self, waker: &Waker) -> bool {
         self.set_waiter(Waiter::Task(waker.clone()))
     }
 
-    /// Forgets a task, whose handle is gone or waits now. Returns false if the operation has
+    /// Removes a task whose handle is gone or now waits. Returns false if the operation has
     /// finished.
     pub(crate) fn clear_task(&self) -> bool {
         self.set_waiter(Waiter::None)
@@ -77,14 +78,14 @@ impl Operation {
         }
         mem::swap(&mut state.waiter, &mut waiter);
         drop(state);
-        // The drop of an earlier waker is code of the user: not under the lock.
+        // This is not under the lock, because the drop of an earlier waker is code of the user.
         drop(waiter);
         true
     }
 }
 
-/// Whether a worker may run other jobs in a wait. A worker that may not blocks, while others may
-/// run its jobs.
+/// Whether a worker may run other jobs in a wait. Otherwise it blocks, while other workers may run
+/// its jobs.
 fn may_nest(depth: usize) -> bool {
     depth == 0 || stack::is_half_free().unwrap_or(depth < NESTED_WAITS)
 }

@@ -1,4 +1,4 @@
-//! What the module asks the kernel for, as entries of a ring.
+//! The requests to the kernel, as entries of a ring.
 
 use io_uring::{
     opcode,
@@ -14,7 +14,7 @@ use crate::{
 /// How long an operation on a noisy descriptor pauses before it tries the transfer again.
 static PAUSE: Timespec = Timespec::new().nsec(1_000_000);
 
-/// Returns the entry that asks the kernel to end others early.
+/// Returns the entry that makes the kernel end other entries early.
 pub(super) fn cancel(which: CancelBuilder) -> Entry {
     opcode::AsyncCancel2::new(which)
         .build()
@@ -31,8 +31,9 @@ pub(super) fn entry(call: Call) -> Entry {
             mode,
             may_wait,
         } => {
-            // A thread of the kernel that waits for the other end of a FIFO delays what else needs
-            // one, and the end of the thread that has submitted this, which no cancel reaches then.
+            // A kernel thread that waits for the other end of a FIFO delays other entries that need
+            // a kernel thread. It also delays the end of the thread that has submitted this entry,
+            // and then no cancel reaches it.
             let wait = if may_wait { 0 } else { libc::O_NONBLOCK };
             opcode::OpenAt::new(Fd(libc::AT_FDCWD), path)
                 .flags(flags | wait)
@@ -59,7 +60,7 @@ pub(super) fn entry(call: Call) -> Entry {
             }
         }
         Call::Sync { descriptor } => opcode::Fsync::new(Fd(descriptor)).build(),
-        // It would be ready at once.
+        // A poll of a noisy descriptor would complete at once.
         Call::Poll { is_noisy: true, .. } => opcode::Timeout::new(&raw const PAUSE).build(),
         Call::Poll {
             descriptor,

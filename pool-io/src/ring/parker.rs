@@ -14,7 +14,7 @@ mod tests;
 
 /// No thread waits, and there is no token.
 const EMPTY: u8 = 0;
-/// The token is there.
+/// There is a token.
 const TOKEN: u8 = 1;
 /// The worker sleeps, or is about to.
 const WAITING: u8 = 2;
@@ -35,7 +35,7 @@ impl RingParker {
         }
     }
 
-    /// Sends a hint, and calls a closure in the middle, which is for tests.
+    /// Sends a hint. Calls a closure in the middle, for tests.
     fn send_and_interrupt(&self, hint: Hint, interrupt: impl FnOnce()) -> Result<(), ChannelFull> {
         let pipe = self.rings.hint_pipe(self.worker);
         // Ordering: Release, as in `unpark`.
@@ -43,13 +43,13 @@ impl RingParker {
             self.state
                 .compare_exchange(WAITING, TOKEN, Ordering::Release, Ordering::Relaxed);
         if waits.is_ok() {
-            // As in `unpark`: what ends the wait is written after the state has changed.
+            // As in `unpark`: the hint that ends the wait is written after the state has changed.
             return pipe.send(hint);
         }
         pipe.send(hint)?;
         interrupt();
-        // The worker may wait by now, and an earlier wait may have taken the hint. So this writes
-        // once more then.
+        // The worker may wait by now, and an earlier wait may have taken the hint. In that case,
+        // this writes another one.
         self.unpark();
         Ok(())
     }
@@ -63,8 +63,8 @@ impl RingParker {
         // Ordering: Relaxed; it only decides whether to wait, and one word has one order.
         let may_wait = || self.state.load(Ordering::Relaxed) == WAITING;
         let completed = self.rings.sleep(self.worker, may_wait);
-        // Awake by now: what is concluded below may unpark this very worker, which needs no hint
-        // for that. A token that has come stays.
+        // The worker is awake from here on: the conclusions below may unpark this same worker,
+        // which needs no hint for that. A token that has been set stays.
         let _ = self
             .state
             .compare_exchange(WAITING, EMPTY, Ordering::Relaxed, Ordering::Relaxed);
@@ -73,7 +73,7 @@ impl RingParker {
 }
 
 impl WorkerParker for RingParker {
-    /// Returns for the token, and also for a completion of the ring, which it has concluded then.
+    /// Returns for the token, and also for a completion of the ring, after concluding it.
     fn park(&self) {
         // Ordering: Acquire pairs with `unpark`: what its caller wrote is visible. The same holds
         // for the exchange at the end.
@@ -83,7 +83,7 @@ impl WorkerParker for RingParker {
         if before.is_ok() {
             self.wait();
         } else if self.rings.hint_pipe(self.worker).is_unread() {
-            // The token is there already. Its hint is taken out now, because it would end the next
+            // There is already a token. Its hint is taken out now, because it would end the next
             // sleep.
             let completed = self.rings.sleep(self.worker, || false);
             self.rings.conclude(self.worker, completed);

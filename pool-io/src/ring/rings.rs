@@ -1,4 +1,4 @@
-//! The rings of a pool, and the thread that looks after those whose workers are busy.
+//! The rings of a pool, and the thread that serves those whose workers are busy.
 
 use std::{
     io, mem,
@@ -23,14 +23,15 @@ mod tests;
 /// How many entries can be submitted by one call. More are submitted by several calls.
 const ENTRIES: u32 = 64;
 
-/// After how many milliseconds what is still in flight at the end of a pool is cancelled again.
+/// The interval in milliseconds at which operations in flight are cancelled again at the end of a
+/// pool.
 const CANCEL_AGAIN_AFTER: libc::c_int = 50;
 
 /// The rings of a pool: one per worker, and the completer's own.
 pub(crate) struct Rings {
     rings: Box<[Ring]>,
-    /// Increased by the kernel for a completion that no thread waits for, and by threads that have
-    /// something for the completer.
+    /// Increased by the kernel for each completion that no thread waits for, and by threads that
+    /// have work for the completer.
     event: EventCounter,
     inbox: Mutex<Inbox>,
     has_ended: AtomicBool,
@@ -39,15 +40,15 @@ pub(crate) struct Rings {
 /// What other threads leave to the completer.
 #[derive(Default)]
 struct Inbox {
-    /// Operations of threads that may end before the operation does, or that a ring has given up.
+    /// Operations of threads that may end before the operation does, or that a ring has abandoned.
     operations: Vec<Arc<Operation>>,
-    /// Tasks to wake, which is code of the user.
+    /// Tasks to wake. Their wakers are code of the user.
     wakers: Vec<Waker>,
 }
 
 impl Rings {
     /// # Errors
-    /// If the kernel has no rings, cannot do with them what it should, or refuses them or their
+    /// If the kernel has no rings, does not support the needed operations, or refuses rings or
     /// descriptors.
     pub(crate) fn new(workers: usize) -> io::Result<Arc<Self>> {
         let event = EventCounter::new()?;
@@ -76,9 +77,9 @@ impl Rings {
         pool.spawn_thread("pool-io-complete", move |pool| this.complete(pool))
     }
 
-    /// Submits an operation: on the ring of the worker that calls, or else through the completer.
-    /// What a thread submits may be lost when it ends, so the completer submits for threads
-    /// outside the pool.
+    /// Submits an operation: on the ring of the calling worker, or else through the completer.
+    /// Operations that a thread submits may be lost when the thread ends, so the completer submits
+    /// them for threads outside the pool.
     pub(crate) fn submit(&self, worker: Option<usize>, operation: Arc<Operation>) {
         let Some(worker) = worker else {
             self.hand_over(operation);
@@ -89,7 +90,7 @@ impl Rings {
         let mut failed = None;
         let completed = ring.reap_after(|ring| failed = ring.submit(operation));
         if ring.is_refused() {
-            // The completer repeats it.
+            // The completer repeats the submission.
             self.event.increase();
         }
         self.conclude_all(ring, completed);
@@ -99,19 +100,19 @@ impl Rings {
     }
 
     pub(crate) fn cancel(&self, operation: &Arc<Operation>) {
-        // If it has no ring yet, the completer, to which it was handed over, looks when it takes
-        // it.
+        // If the operation has no ring yet, it was handed to the completer, which sees the cancel
+        // when it takes the operation.
         if let Some(ring) = operation.ring() {
             let ring = &self.rings[ring];
             ring.cancel(Some(operation));
             if ring.is_refused() {
-                // The completer repeats it.
+                // The completer repeats the submission.
                 self.event.increase();
             }
         }
     }
 
-    /// Ends the completer, when everything that is in flight has been cancelled or has finished.
+    /// Ends the completer once everything in flight has been cancelled or has finished.
     pub(crate) fn end(&self) {
         // Ordering: Release pairs with the Acquire of `has_ended`; for the rest see `conclude_all`.
         self.has_ended.store(true, Ordering::Release);
@@ -143,7 +144,7 @@ impl Rings {
         self.event.increase();
     }
 
-    /// Concludes what was taken from a ring, on any thread.
+    /// Concludes completions that were taken from a ring. May be called on any thread.
     fn conclude_all(&self, ring: &Ring, completed: Vec<Completed>) {
         for Completed { operation, result } in completed {
             self.follow(operation.conclude(result), operation);
@@ -158,8 +159,8 @@ impl Rings {
         }
     }
 
-    /// Leaves to the completer what an operation that was concluded asks for: a worker may be in
-    /// the middle of falling asleep, and must not run code of the user then.
+    /// Leaves the next step of a concluded operation to the completer: a worker may be in the
+    /// middle of falling asleep, and must not run code of the user then.
     fn follow(&self, next: Next, operation: Arc<Operation>) {
         match next {
             Next::Finished => {}
@@ -176,16 +177,16 @@ impl Rings {
         self.has_ended.load(Ordering::Acquire)
     }
 
-    /// What the completer does until the pool has ended.
+    /// Serves the rings until the pool has ended.
     fn complete(&self, pool: Pool<'_>) {
         let mut cancelled = vec![false; self.rings.len()];
         loop {
-            // Liveness: the kernel increases the counter for a completion that no thread waits for,
-            // and threads after they have left something in the inbox. It stays above zero until we
-            // have reset it, and after that we look at everything.
+            // Liveness: the kernel increases the counter for each completion that no thread waits
+            // for, and threads do so after they have put something into the inbox. The counter
+            // stays above zero until we have reset it, and after that we look at everything.
             //
-            // At the end, the kernel may be in the middle of beginning an operation anew when it is
-            // asked to cancel all of them, and not find it. So that is repeated.
+            // At the end of the pool, the kernel may be restarting an operation when all operations
+            // are cancelled, and then the cancel does not find it. So the cancel is repeated.
             if !self.has_ended() {
                 self.event.wait_and_reset();
             } else if !self.event.wait_and_reset_within(CANCEL_AGAIN_AFTER) {

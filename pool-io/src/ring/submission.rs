@@ -1,4 +1,5 @@
-//! Entries on their way into a ring, and what becomes of them if the kernel refuses them for good.
+//! Entries on their way into a ring, and what happens to them if the kernel refuses them
+//! permanently.
 
 use std::{collections::VecDeque, mem};
 
@@ -8,23 +9,23 @@ use crate::ring::IGNORED;
 
 /// Entries that the kernel has not taken yet.
 ///
-/// The kernel takes entries only in a call that asks for it. After a refusal for good, no such call
-/// is made any more. So the entries that are in its queue then are ours again, with all that they
-/// refer to.
+/// The kernel takes entries only in a call that asks for it. After a permanent refusal, no such
+/// call is made any more. So the entries that are then in the kernel's queue are ours again, with
+/// everything that they refer to.
 #[derive(Default)]
 pub(super) struct Submission {
-    /// Entries that have found no place in the kernel's queue yet, oldest first.
+    /// Entries for which the kernel's queue has had no room yet, oldest first.
     waiting: VecDeque<Entry>,
-    /// What stands in the entries in the kernel's queue, oldest first.
+    /// The values of the entries in the kernel's queue, oldest first.
     queued: VecDeque<u64>,
-    /// The error with which the kernel has refused for good.
+    /// The error with which the kernel has refused permanently.
     error: Option<i32>,
-    /// What stands in the entries that it has refused so.
+    /// The values of the entries that were refused permanently.
     refused: Vec<u64>,
 }
 
-/// Whether a call that has failed with this error would fail again. The others come from signals,
-/// and from a lack of memory.
+/// Whether a call that has failed with this error would fail again. Other errors come from signals,
+/// or from a lack of memory.
 pub(super) fn is_for_good(error: i32) -> bool {
     ![libc::EAGAIN, libc::EBUSY, libc::EINTR, libc::ENOMEM].contains(&error)
 }
@@ -34,7 +35,7 @@ impl Submission {
         self.waiting.push_back(entry);
     }
 
-    /// Moves entries into the kernel's queue by `push`, until that returns false.
+    /// Moves entries into the kernel's queue with `push`, until it returns false.
     pub(super) fn queue(&mut self, mut push: impl FnMut(&Entry) -> bool) {
         while let Some(entry) = self.waiting.front() {
             if !push(entry) {
@@ -45,7 +46,7 @@ impl Submission {
         }
     }
 
-    /// Notes how many entries are left in the kernel's queue.
+    /// Sets the number of entries that are left in the kernel's queue.
     pub(super) fn set_queued(&mut self, left: usize) {
         self.queued.drain(..self.queued.len() - left);
     }
@@ -54,12 +55,12 @@ impl Submission {
         !self.waiting.is_empty()
     }
 
-    /// Returns the error with which the kernel has refused for good.
+    /// Returns the error with which the kernel has refused permanently.
     pub(super) fn error(&self) -> Option<i32> {
         self.error
     }
 
-    /// Gives all entries up. The kernel must not be asked to take entries any more.
+    /// Abandons all entries. The kernel must not be asked to take entries any more.
     pub(super) fn refuse_for_good(&mut self, error: i32) {
         self.error = Some(error);
         let waiting = self.waiting.drain(..).map(|entry| entry.get_user_data());
@@ -71,7 +72,7 @@ impl Submission {
         !self.refused.is_empty()
     }
 
-    /// Takes what stands in the entries that were refused for good.
+    /// Takes the values of the entries that were refused permanently.
     pub(super) fn take_refused(&mut self) -> Vec<u64> {
         mem::take(&mut self.refused)
     }
