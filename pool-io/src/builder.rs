@@ -1,4 +1,4 @@
-//! The setting of what carries out operations.
+//! The setting that selects the backend of a pool's operations.
 
 use pool_std::ThreadPoolBuilder;
 

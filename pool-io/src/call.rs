@@ -9,17 +9,17 @@ use crate::system::last_error;
 /// The greatest number of bytes that Linux transfers at once, see `read(2)`.
 const MAX_TRANSFER: usize = 0x7fff_f000;
 
-/// The greatest number of bytes that a pipe takes whole once it has reported to be ready.
+/// The maximum number of bytes that a pipe accepts as a whole once it has reported to be ready.
 const PIPE_BUF: usize = 4096;
 
-/// What one system call, or one entry of a ring, is to do.
+/// The request of one system call, or of one entry of a ring.
 #[derive(Clone, Copy)]
 pub(crate) enum Call {
     Open {
         path: *const c_char,
         flags: c_int,
         mode: u32,
-        /// Whether a ring may wait for another process. A thread does.
+        /// Whether a ring may wait for another process. A thread always may.
         may_wait: bool,
     },
     Transfer {
@@ -37,8 +37,8 @@ pub(crate) enum Call {
     Poll {
         descriptor: RawFd,
         direction: Direction,
-        /// Whether the descriptor has been ready again and again, and the transfer would have
-        /// blocked nevertheless.
+        /// Whether the descriptor was repeatedly ready although the transfer would still have
+        /// blocked.
         is_noisy: bool,
     },
 }
@@ -51,7 +51,7 @@ pub(crate) struct Memory {
 }
 
 impl Memory {
-    /// Returns the memory behind the first `bytes`, as much as the system transfers at once.
+    /// Returns the memory after the first `bytes`, limited to what the system transfers at once.
     pub(crate) fn rest(self, bytes: usize) -> Self {
         Self {
             address: self.address.wrapping_add(bytes),
@@ -67,7 +67,7 @@ pub(crate) enum Direction {
 }
 
 impl Direction {
-    /// Returns the events of `poll` that mean that a transfer does not block.
+    /// Returns the events of `poll` that indicate that a transfer does not block.
     pub(crate) fn events(self) -> i16 {
         match self {
             Self::Read => libc::POLLIN,
@@ -77,8 +77,8 @@ impl Direction {
 }
 
 impl Call {
-    /// Makes the call on this thread, which it may block, unless it is a transfer of a stream: that
-    /// returns `EAGAIN` where the system can tell that it would block.
+    /// Makes the call on this thread, which may block. A transfer of a stream instead returns
+    /// `EAGAIN` if the system can tell that it would block.
     ///
     /// # Errors
     /// The system's error number.
@@ -96,7 +96,7 @@ impl Call {
                 Self::Transfer {
                     is_stream: true, ..
                 } => match self.execute_at_once() {
-                    // No such call, or not for this kind of file.
+                    // The call does not exist, or not for this kind of file.
                     Err(libc::EOPNOTSUPP | libc::ENOSYS) => self.transfer_ready(),
                     result => return result,
                 },
@@ -111,8 +111,8 @@ impl Call {
     /// Transfers what can be transferred without waiting.
     ///
     /// # Errors
-    /// `EAGAIN` if nothing can; `EOPNOTSUPP` or `ENOSYS` if the system cannot tell; other errors
-    /// are those of the transfer.
+    /// `EAGAIN` if nothing can be transferred; `EOPNOTSUPP` or `ENOSYS` if the system cannot tell;
+    /// other errors are those of the transfer.
     ///
     /// # Safety
     /// 1. As for [`execute`](Self::execute).
@@ -135,8 +135,8 @@ impl Call {
             iov_base: memory.address.cast(),
             iov_len: memory.length,
         };
-        // The position −1 is the current one. The kernel takes it in two halves, of which a 64-bit
-        // system reads the first alone.
+        // The position −1 stands for the current one. The kernel takes it in two halves, and a
+        // 64-bit system reads only the first.
         let position = position.map_or(-1, u64::cast_signed);
         // SAFETY: by obligation 1; the vector lives until the call returns.
         let result: c_long = unsafe {
@@ -153,7 +153,7 @@ impl Call {
         usize::try_from(result).map_err(|_| last_error())
     }
 
-    /// Transfers what a stream that is ready takes or gives without waiting, on a system that
+    /// Transfers the bytes that a ready stream accepts or has without waiting, on a system that
     /// cannot refuse to wait.
     ///
     /// # Safety

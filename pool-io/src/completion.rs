@@ -20,7 +20,7 @@ use crate::{
 /// A handle to an operation that was started.
 ///
 /// [`wait`](Self::wait) returns the result; as a [`Future`], the handle returns it to any executor.
-/// A handle that is dropped leaves the operation alone: it goes on, and its buffer lives until the
+/// Dropping a handle does not affect the operation: it continues, and its buffer lives until the
 /// system has finished.
 ///
 /// A [`Waker`](std::task::Waker) is called on a thread of the pool that is not a worker and that
@@ -28,9 +28,9 @@ use crate::{
 /// executor and returns.
 ///
 /// In a child of `fork`, an operation of the parent that had not finished by then is cancelled,
-/// with the error `ECANCELED`: the threads that would finish it are in the parent. There it goes
-/// on. The child gets its copy of the buffer back, or none if a thread of the parent was finishing
-/// the operation at the fork.
+/// with the error `ECANCELED`: the threads that would finish it are in the parent, where the
+/// operation continues. The child gets its copy of the buffer back, or no buffer if a thread of the
+/// parent was finishing the operation at the fork.
 ///
 /// # Examples
 /// As a future, with an executor of the user:
@@ -73,8 +73,8 @@ impl<T: Output> Completion<T> {
     /// Waits until the operation has finished, and returns its result. A worker runs other jobs
     /// meanwhile, and sleeps when there are none; any other thread blocks.
     ///
-    /// The other jobs run on the same stack, and the wait goes on when they have ended. So two jobs
-    /// that wait for each other's reads and writes may wait forever, because one may have been
+    /// The other jobs run on the same stack, and the wait continues when they have ended. So two
+    /// jobs that wait for each other's reads and writes may wait forever, because one may have been
     /// started while the other waited. Jobs that communicate with each other belong on threads, or
     /// in futures.
     ///
@@ -88,10 +88,10 @@ impl<T: Output> Completion<T> {
     /// Waits until the operation has finished, and returns its result. Blocks the thread: a worker
     /// runs no other jobs meanwhile.
     ///
-    /// Use it for a wait that is short, in a job that reads a file from its beginning to its end
-    /// with a read ahead. If [`wait`](Self::wait) began another such job in each wait, there
-    /// would be more files, or parts of one, that are read at a time than workers. The system's
-    /// own read-ahead would have to serve them all, with smaller requests.
+    /// Use it for short waits in a job that reads a file from beginning to end, with one read
+    /// ahead. If [`wait`](Self::wait) began another such job in each wait, more files, or parts of
+    /// one file, would be read at a time than there are workers. The system's own read-ahead would
+    /// have to serve them all, with smaller requests.
     ///
     /// # Panics
     /// If the result was returned by the [`Future`] already.

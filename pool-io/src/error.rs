@@ -1,4 +1,4 @@
-//! The results of reads and writes, which give the buffer back.
+//! The results of reads and writes, which return the buffer.
 
 use std::{error::Error, fmt, io};
 

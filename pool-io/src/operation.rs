@@ -19,47 +19,48 @@ mod tests;
 use crate::{backend::WeakBackend, call::Call, request::Request, system::lock};
 use waiting::Waiter;
 
-/// How often an operation is tried again if the kernel cancels it although the caller does not ask
-/// for that.
+/// The maximum number of times that an operation is tried again if the kernel cancels it although
+/// the caller has not.
 ///
-/// The first time, the thread may have ended that has submitted the operation. Then the completer
-/// submits it, which does not end before the operation: so from then on, the kernel could start no
-/// thread of its own for it. It tries several times, but fails each time that a signal comes. A
-/// process that gets many signals needs more tries.
+/// At the first time, the thread that submitted the operation may have ended. Then the completer
+/// submits it, and does not end before the operation does: so from then on, the cause is that the
+/// kernel could not start a thread for the operation. The kernel tries several times, but fails
+/// whenever a signal arrives. A process that receives many signals needs more tries.
 const TRIES: u32 = 16;
 
-/// After so many waits for a descriptor that was ready each time, and gave nothing, it is noisy.
+/// A descriptor is noisy after this many waits in which it was ready and the transfer failed
+/// anyway.
 const MANY_WAITS: u32 = 16;
 
 /// The state of an operation.
 ///
-/// In an [`Arc`], one reference of which the backend has from the start until the operation has
-/// finished. So the request, with its buffer, its path and its file, stays where it is while the
+/// It is in an [`Arc`], and the backend has a reference to it from the start until the operation
+/// has finished. So the request, with its buffer, its path and its file, stays in place while the
 /// system uses it, whatever happens to the handle.
 pub(crate) struct Operation {
     /// `None` if there is no backend, so that the operation has failed from the start.
     backend: Option<WeakBackend>,
     /// The number of the ring that has the operation, plus 1.
     ring: AtomicUsize,
-    /// Where it was started. In a child, no thread concludes it.
+    /// The process that has started the operation. In a child, no thread concludes it.
     process: Process,
     state: Mutex<State>,
 }
 
 struct State {
     request: Request,
-    /// How many bytes have been transferred.
+    /// The number of bytes that have been transferred.
     progress: usize,
     /// Whether the next call waits until a transfer does not block.
     is_polling: bool,
-    /// How many such waits have ended.
+    /// The number of such waits that have ended.
     waits: u32,
     is_cancelled: bool,
-    /// How often the kernel has cancelled it although the caller has not.
+    /// The number of times that the kernel has cancelled the operation although the caller has not.
     kernel_cancels: u32,
     /// Set once.
     result: Option<Result<usize, i32>>,
-    /// The handle has returned the result.
+    /// Whether the handle has returned the result.
     is_taken: bool,
     waiter: Waiter,
 }
@@ -69,9 +70,9 @@ struct State {
 pub(crate) enum Next {
     /// Nothing: it has finished.
     Finished,
-    /// To wake a task. That is code of the user, which may block.
+    /// Wake a task. The waker is code of the user, which may block.
     Wake(Waker),
-    /// To submit the operation again.
+    /// Submit the operation again.
     Again,
 }
 
@@ -95,12 +96,13 @@ impl Operation {
         })
     }
 
-    /// Finishes an operation that no backend has, because it could not be started.
+    /// Finishes an operation that has no backend, because it could not be started.
     pub(super) fn fail(&self, error: i32) {
         lock(&self.state).set_result(Err(error));
     }
 
-    /// Reads what is in memory already. Returns whether that was all there is to do.
+    /// Reads the data that is already in memory. Returns whether the operation has finished with
+    /// that.
     pub(super) fn try_at_once(&self) -> bool {
         let mut state = lock(&self.state);
         if !state.request.may_be_cached() {
@@ -113,9 +115,11 @@ impl Operation {
             };
             // SAFETY: 1. the request is borrowed under the lock; no backend has the operation yet.
             match unsafe { call.execute_at_once() } {
-                // Linux 5.9 and 5.10 may say so before the end. The call that may wait does not.
+                // Linux 5.9 and 5.10 may return this before the end. The call that may wait does
+                // not.
                 Ok(0) if progress == 0 && !state.request.is_at_end() => return false,
-                // The end of the file, or the rest is not in memory: then the next turn says so.
+                // This is the end of the file, or the rest is not in memory: the next iteration
+                // finds out.
                 Ok(bytes) => {
                     state.progress += bytes;
                     if bytes == 0 || state.request.is_complete(state.progress) {
@@ -125,15 +129,16 @@ impl Operation {
                     }
                 }
                 Err(libc::EINTR) => {}
-                // Whatever it is, the call that may wait will say so, too.
+                // Whatever the error is, the call that may wait returns it, too.
                 Err(_) => return false,
             }
         }
     }
 
-    /// Transfers what a stream takes or gives at once, and else notes that the operation begins
-    /// with a wait until the transfer would not block. Returns whether it has finished: that
-    /// wait may not end for what fails, such as a read of a pipe's writer.
+    /// Transfers the bytes that a stream accepts or has at once. Otherwise makes the operation
+    /// begin with a wait until the transfer would not block. Returns whether the operation has
+    /// finished: an operation that fails, such as a read from a pipe's write end, might never end
+    /// such a wait.
     pub(super) fn try_stream_or_poll(&self) -> bool {
         let mut state = lock(&self.state);
         if !state.request.is_of_stream() || state.request.is_empty() {
@@ -144,7 +149,7 @@ impl Operation {
         };
         // SAFETY: 1. the request is borrowed under the lock; no backend has the operation yet.
         match unsafe { call.execute_at_once() } {
-            // It would wait, or the system cannot tell.
+            // The transfer would wait, or the system cannot tell.
             Err(libc::EAGAIN | libc::EINTR | libc::EOPNOTSUPP | libc::ENOSYS) => {
                 state.is_polling = true;
                 false
@@ -156,10 +161,10 @@ impl Operation {
         }
     }
 
-    /// Notes which ring has the operation from now on.
+    /// Sets the ring that has the operation from now on.
     pub(super) fn set_ring(&self, ring: usize) {
-        // Ordering: Relaxed. A cancel that does not see it has noted itself under the lock before
-        // that ring asks for the call.
+        // Ordering: Relaxed. A cancel that does not see this has set its mark under the lock,
+        // before that ring requests the call.
         self.ring.store(ring + 1, Ordering::Relaxed);
     }
 
@@ -192,11 +197,11 @@ impl Operation {
         }
     }
 
-    /// Reports what the call has returned, by the backend that has the operation.
+    /// Reports the result of the call. Called by the backend that has the operation.
     pub(super) fn conclude(&self, result: Result<usize, i32>) -> Next {
         let mut state = lock(&self.state);
         let result = match result {
-            // The pause of a ring has ended, which stands for the wait.
+            // The pause of a ring has ended, which replaces the wait.
             Err(libc::ETIME) if state.is_polling => Ok(0),
             result => result,
         };
@@ -213,31 +218,31 @@ impl Operation {
                 return state.finish(Ok(value));
             }
             Err(_) if state.is_cancelled => {}
-            // A signal, for which the caller has not asked.
+            // A signal has interrupted the call, which the caller did not request.
             Err(libc::EINTR) => return Next::Again,
-            // Neither for this: the thread has ended that started the call, or the kernel has no
-            // thread for it.
+            // The caller did not request this either: the thread that started the call has ended,
+            // or the kernel has no thread for the call.
             Err(libc::ECANCELED) if state.kernel_cancels < TRIES => {
                 state.kernel_cancels += 1;
                 return Next::Again;
             }
-            // A descriptor that does not block by itself. What is no stream is always ready, so
-            // that a wait would not help.
+            // The descriptor is nonblocking. A descriptor that is not a stream is always ready, so
+            // a wait would not help.
             Err(libc::EAGAIN) if state.request.is_of_stream() => {
                 state.is_polling = true;
                 return Next::Again;
             }
-            // Another process has a lease of the file, which it has some time to give up.
+            // Another process has a lease on the file, and has some time to give it up.
             Err(libc::EAGAIN) if state.request.wait_to_open() => return Next::Again,
             Err(_) => {}
         }
         let error = match result {
             Err(libc::EINTR | libc::EAGAIN) if state.is_cancelled => Err(libc::ECANCELED),
-            // As where a thread of the process cannot be started.
+            // The error is the same as when a thread of the process cannot be started.
             Err(libc::ECANCELED) if !state.is_cancelled => Err(libc::EAGAIN),
             result => result,
         };
-        // What was transferred counts; the caller meets the error again if it goes on.
+        // The bytes that were transferred count. The caller finds the error again if it continues.
         let result = match state.progress {
             0 => error,
             bytes => Ok(bytes),
@@ -245,7 +250,7 @@ impl Operation {
         state.finish(result)
     }
 
-    /// Finishes an operation that the backend will not carry out any more.
+    /// Finishes an operation that the backend will no longer carry out.
     pub(super) fn abandon(&self) -> Next {
         lock(&self.state).is_cancelled = true;
         self.conclude(Err(libc::ECANCELED))
@@ -269,7 +274,7 @@ impl Operation {
         state.is_none_or(|state| state.result.is_some())
     }
 
-    /// Takes the request and its result, if the operation has finished. Once.
+    /// Takes the request and its result, if the operation has finished. Succeeds only once.
     pub(super) fn take(&self) -> Option<(Request, Result<usize, i32>)> {
         let nothing = Request::Invalid {
             error: libc::EINVAL,
@@ -290,7 +295,7 @@ impl Operation {
     /// In a child of the process that has started the operation, the operation is cancelled here if
     /// it has not finished: the threads that would finish it are in the parent, and the system uses
     /// the memory of the parent. If one of those threads was changing the state at the fork, the
-    /// state is locked for good, and this returns `None`.
+    /// state stays locked forever, and this returns `None`.
     fn lock_for_handle(&self) -> Option<MutexGuard<'_, State>> {
         if self.process == Process::current() {
             return Some(lock(&self.state));
@@ -305,8 +310,8 @@ impl Operation {
     }
 }
 
-/// Does what an operation that was concluded asks for, on a thread that is not a worker. Returns
-/// whether it is to be submitted again.
+/// Takes the next step of a concluded operation, on a thread that is not a worker. Returns whether
+/// the operation has to be submitted again.
 pub(super) fn follow(pool: Pool<'_>, next: Next) -> bool {
     match next {
         Next::Finished => false,
@@ -319,8 +324,8 @@ pub(super) fn follow(pool: Pool<'_>, next: Next) -> bool {
 }
 
 impl State {
-    /// Notes the result. The file is released first: the handle may be kept for long, and its owner
-    /// may wait until the other end of a pipe or a socket is closed.
+    /// Sets the result. Releases the file first: the handle may be kept for a long time, and its
+    /// owner may wait until the other end of a pipe or a socket is closed.
     fn set_result(&mut self, result: Result<usize, i32>) {
         self.request.release_file();
         self.result = Some(result);

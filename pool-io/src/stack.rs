@@ -3,10 +3,11 @@
 use std::{cell::Cell, hint::black_box, mem, ops::Range, ptr};
 
 /// Whether less than half of the calling thread's stack is in use. `None` if that is unknown: the
-/// system does not say, or the thread runs on a stack that the program has made itself.
+/// system does not report it, or the program has created the stack itself.
 pub(super) fn is_half_free() -> Option<bool> {
     thread_local! {
-        /// The addresses of the stack. The inner option is `None` if the system does not say them.
+        /// The addresses of the stack. The inner option is `None` if the system does not report
+        /// them.
         static STACK: Cell<Option<Option<(usize, usize)>>> = const { Cell::new(None) };
     }
 
@@ -20,7 +21,7 @@ pub(super) fn is_half_free() -> Option<bool> {
         let local = 0_u8;
         ptr::from_ref(black_box(&local)).addr()
     };
-    // It grows downward on every target of this module.
+    // The stack grows downward on every target of this module.
     (start..end)
         .contains(&here)
         .then(|| here - start > (end - start) / 2)
@@ -28,9 +29,9 @@ pub(super) fn is_half_free() -> Option<bool> {
 
 /// Returns the addresses of the calling thread's stack, up to a page or so.
 fn bounds() -> Option<Range<usize>> {
-    // musl says how much of the main thread's stack is mapped at the moment, and that grows.
+    // musl reports how much of the main thread's stack is mapped at the moment, and that grows.
     //
-    // SAFETY: the calls take nothing.
+    // SAFETY: the calls take no arguments.
     if cfg!(target_env = "musl") && unsafe { libc::gettid() == libc::getpid() } {
         return None;
     }
@@ -70,7 +71,7 @@ mod tests {
 
     #[test]
     fn half_of_the_stack_is_noticed() {
-        // The system may give a thread a larger stack than it asks for: that of a thread that has
+        // The system may give a thread a larger stack than it requests: that of a thread that has
         // ended.
         for size in [1 << 20, 1 << 22] {
             let builder = thread::Builder::new().stack_size(size);

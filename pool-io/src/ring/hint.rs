@@ -18,29 +18,29 @@ use crate::{
     system::{lock, poll_until},
 };
 
-/// How many bytes a hint has.
+/// The number of bytes of a hint.
 const LENGTH: usize = size_of::<u32>();
 
-/// How many hints one read takes.
+/// The maximum number of hints that one read takes.
 const HINTS: usize = 16;
 
 /// The pipe that wakes a worker which sleeps in its ring, and carries a [`Hint`].
 ///
-/// A read of it stays in flight while the worker is awake, so a worker that sleeps often submits
-/// one only after a hint. The kernel completes a read on the thread that has submitted it, which
-/// may be busy in a system call that no signal ends. So a thread that takes the worker's place
-/// submits a read of its own.
+/// A read of the pipe stays in flight while the worker is awake, so a worker that sleeps often
+/// submits a new read only after a hint. The kernel completes a read on the thread that has
+/// submitted it, which may be busy in a system call that no signal ends. So a thread that takes
+/// over the worker submits a read of its own.
 pub(crate) struct HintPipe {
     reader: PipeReader,
     writer: PipeWriter,
-    /// Written by the kernel while reads are in flight, perhaps by two at a time. A hint that is
-    /// out of date or overwritten costs one look in vain.
+    /// Written by the kernel while reads are in flight, perhaps by two reads at a time. A hint that
+    /// is outdated or overwritten costs one fruitless look.
     buffer: ManuallyDrop<Box<[AtomicU32; HINTS]>>,
-    /// The newest hint that was read and says something, or 0.
+    /// The newest hint that was read and that carries information, or 0.
     newest: AtomicU32,
-    /// How many hints were sent and not read yet, or are being sent.
+    /// The number of hints that were sent, or are being sent, and have not been read.
     unread: AtomicUsize,
-    /// Locked by the holder of the ring's lock alone, so without a wait.
+    /// Locked only by the holder of the ring's lock, so locking it never waits.
     reads: Mutex<Reads>,
     is_leaked: bool,
 }
@@ -49,16 +49,16 @@ pub(crate) struct HintPipe {
 #[derive(Default)]
 struct Reads {
     in_flight: usize,
-    /// The number of the newest one; the first has the number 1.
+    /// The number of the newest read. The first read has the number 1.
     newest: u64,
-    /// The thread that has submitted the newest one, if that is in flight.
+    /// The thread that has submitted the newest read, if that read is in flight.
     thread: Option<ThreadId>,
 }
 
-/// A read that is to be submitted.
+/// A read that has to be submitted.
 pub(super) struct NewRead {
     pub(super) number: u64,
-    /// The number of an earlier one, which is to be cancelled: another thread has submitted it.
+    /// The number of an earlier read to cancel, because another thread has submitted it.
     pub(super) replaces: Option<u64>,
 }
 
@@ -67,7 +67,7 @@ impl HintPipe {
     /// If the system refuses the pipe.
     pub(super) fn new() -> io::Result<Self> {
         let (reader, writer) = pipe()?;
-        // Only the writer: a ring does not wait for a descriptor that does not block.
+        // Only the writer is nonblocking: a ring does not wait for a nonblocking descriptor.
         //
         // SAFETY: The call takes numbers only.
         if unsafe { libc::fcntl(writer.as_raw_fd(), libc::F_SETFL, libc::O_NONBLOCK) } != 0 {
@@ -88,7 +88,7 @@ impl HintPipe {
         &self.reader
     }
 
-    /// Returns where a read puts what it finds: several hints at once, if there are several.
+    /// Returns where a read stores hints: all that are in the pipe, up to [`HINTS`].
     pub(super) fn buffer(&self) -> (*mut u8, u32) {
         // `HINTS` words, which fits. The cells allow writes through a shared reference.
         (
@@ -104,7 +104,7 @@ impl HintPipe {
     pub(super) fn send(&self, hint: Hint) -> Result<(), ChannelFull> {
         // Ordering: Relaxed; a count that is too low or too high costs a hint or a look.
         self.unread.fetch_add(1, Ordering::Relaxed);
-        // The system writes so few bytes whole or not at all.
+        // The system writes this few bytes completely or not at all.
         let written = (&self.writer).write(&hint.to_raw().to_ne_bytes());
         if written.is_err() {
             // Ordering: Relaxed, as above.
@@ -115,7 +115,7 @@ impl HintPipe {
 
     /// Takes the newest hint that was read.
     pub(super) fn take(&self) -> Option<Hint> {
-        // Ordering: Relaxed: the number is all that is received.
+        // Ordering: Relaxed: only the number itself is received.
         Hint::from_raw(self.newest.swap(0, Ordering::Relaxed))
     }
 
@@ -125,7 +125,8 @@ impl HintPipe {
         self.unread.load(Ordering::Relaxed) > 0
     }
 
-    /// Notes that a read of this thread is in flight from now on. Returns `None` if one is.
+    /// Records that a read of this thread is in flight from now on. Returns `None` if one already
+    /// is.
     pub(super) fn begin(&self) -> Option<NewRead> {
         let mut reads = lock(&self.reads);
         let this_thread = thread::current().id();
@@ -142,7 +143,7 @@ impl HintPipe {
         })
     }
 
-    /// Notes that a read has completed: with this number of bytes of hints, or with an error.
+    /// Records that a read has completed, with this number of bytes of hints or with an error.
     pub(super) fn has_come(&self, number: u64, bytes: i32) {
         let hints = usize::try_from(bytes).map_or(0, |bytes| bytes / LENGTH);
         // Ordering: Relaxed, see `send`. The kernel has written the hints before the completion.
@@ -157,8 +158,8 @@ impl HintPipe {
         }
     }
 
-    /// Waits until the pipe holds hints, for this number of milliseconds at most, and takes them
-    /// out, without a ring.
+    /// Waits, without a ring, until the pipe contains hints, but at most for this number of
+    /// milliseconds, and takes the hints out.
     pub(super) fn wait_without_ring(&self, milliseconds: libc::c_int) {
         let descriptor = self.reader.as_raw_fd();
         let mut pipe = [libc::pollfd {
@@ -184,7 +185,8 @@ impl HintPipe {
         // SAFETY: 1. the buffer lives in this frame and the descriptor is our own; no other code
         // accesses it.
         let Ok(bytes) = (unsafe { read.execute_at_once() }) else {
-            // Nothing has come, or a system that cannot refuse to wait: then the hints stay there.
+            // No hint has arrived, or the system cannot refuse to wait: then the hints stay in the
+            // pipe.
             std::thread::yield_now();
             return;
         };
@@ -194,7 +196,7 @@ impl HintPipe {
         self.keep_newest(hints.iter().map(|&hint| u32::from_ne_bytes(hint)));
     }
 
-    /// Keeps the newest of these hints that says something.
+    /// Keeps the newest of these hints that carries information.
     fn keep_newest(&self, hints: impl DoubleEndedIterator<Item = u32>) {
         let mut hints = hints.filter_map(Hint::from_raw);
         if let Some(hint) = hints.rfind(|&hint| hint != Hint::Unknown) {
@@ -214,7 +216,7 @@ impl HintPipe {
         (reads.in_flight, reads.thread)
     }
 
-    /// Keeps the buffer for good.
+    /// Never frees the buffer.
     pub(super) fn leak(&mut self) {
         self.is_leaked = true;
     }

@@ -26,12 +26,12 @@ pub(crate) struct Completed {
     pub(crate) result: Result<usize, i32>,
 }
 
-/// For how many milliseconds a worker sleeps beside a ring that the kernel has closed to it.
+/// How many milliseconds a worker sleeps at a time if the kernel has closed its ring.
 const SLEEP_BESIDE: libc::c_int = 10;
 
-/// Numbers by which the kernel tells itself that a signal has interrupted a call, and how to begin
-/// it again. A system call does not return them, but an entry of a ring may: an `open` that waits
-/// in a thread of the kernel, which ends.
+/// Numbers with which the kernel records internally that a signal has interrupted a call, and how
+/// to restart it. A system call does not return them, but an entry of a ring may: for example, an
+/// `open` that waits in a kernel thread which ends.
 const RESTARTS: RangeInclusive<i32> = 512..=516;
 
 /// Returns the error number that a system call would return.
@@ -44,8 +44,9 @@ fn error_of(number: i32) -> i32 {
 }
 
 impl Ring {
-    /// Calls a closure, and takes the completions that there are then, unless another thread is
-    /// taking them, which then looks again. The kernel announces none of them to the completer.
+    /// Calls a closure, and then takes the completions that are there, unless another thread is
+    /// taking them; that thread then looks again. The kernel announces none of them to the
+    /// completer.
     pub(super) fn reap_after(&self, closure: impl FnOnce(&Self)) -> Vec<Completed> {
         if !self.reaping.try_acquire() {
             closure(self);
@@ -54,7 +55,7 @@ impl Ring {
         self.reap_unannounced(|| closure(self))
     }
 
-    /// Calls a closure, takes the completions that there are then, and releases the lock. The
+    /// Calls a closure, then takes the completions that are there, and releases the lock. The
     /// kernel announces none of them to the completer. Only for the holder of the lock.
     fn reap_unannounced(&self, closure: impl FnOnce()) -> Vec<Completed> {
         let mut completed = Vec::new();
@@ -76,13 +77,13 @@ impl Ring {
         }
     }
 
-    /// Takes the completions that there are. Only for the holder of the lock.
+    /// Takes the completions that are there. Only for the holder of the lock.
     fn collect(&self, completed: &mut Vec<Completed>) {
         loop {
             // SAFETY: the caller holds the lock, so this is the only such value.
             for completion in unsafe { self.ring.completion_shared() } {
-                // SAFETY: 1. the kernel completes each entry once, and what it has taken is not
-                // refused.
+                // SAFETY: 1. the kernel completes each entry once, and an entry that it has taken
+                // is not refused.
                 let operation =
                     unsafe { self.take_back(completion.user_data(), completion.result()) };
                 completed.extend(operation);
@@ -100,9 +101,9 @@ impl Ring {
                 return;
             }
             drop(submission);
-            // The queue was full. A call lets the kernel put there what it has kept. An error comes
-            // from a signal, or from a kernel that refuses such calls for good: then it
-            // keeps the rest.
+            // The queue was full. A call makes the kernel put the completions there that it has
+            // kept. An error comes from a signal, or from a kernel that refuses such calls
+            // permanently and so keeps the rest.
             if self
                 .enter()
                 .is_err_and(|error| error.raw_os_error().is_some_and(is_for_good))
@@ -112,7 +113,7 @@ impl Ring {
         }
     }
 
-    /// Takes back what an entry stands for: an operation, or a read of hints, which is noted.
+    /// Takes back the operation of an entry, or records the end of a read of hints.
     ///
     /// # Safety
     /// 1. The entry was pushed, and this is the only call for it.
@@ -135,15 +136,15 @@ impl Ring {
         }
     }
 
-    /// Waits for any completion, if `may_wait` says so at the last moment, and takes those that
-    /// there are.
+    /// Waits for any completion, if `may_wait` returns true at the last moment, and takes the
+    /// completions that are there.
     ///
-    /// `may_wait` is called when a hint is sure to end the wait. Only for the worker whose ring it
-    /// is.
+    /// `may_wait` is called at a time from which on a hint is sure to end the wait. Only for the
+    /// worker that has the ring.
     pub(super) fn sleep(&self, may_wait: impl FnOnce() -> bool) -> Vec<Completed> {
         if !self.reaping.try_acquire() {
-            // The completer has it, for a moment; it calls no code of the user, and waits for
-            // nothing.
+            // The completer holds the lock for a moment: it calls no code of the user, and waits
+            // for nothing.
             std::thread::yield_now();
             return Vec::new();
         }
@@ -154,13 +155,14 @@ impl Ring {
     fn wait_for_any(&self, may_wait: impl FnOnce() -> bool) {
         let is_listening = self.listen();
         if self.is_closed() {
-            // Liveness: what ends the wait is in the pipe, or comes there. A read of the pipe that
-            // the kernel has had since before may take it out, so the worker looks again from time
-            // to time.
+            // Liveness: the hint that ends the wait is in the pipe, or arrives there. A read of the
+            // pipe that the kernel already had may take the hint out, so the worker looks again
+            // from time to time.
             let time = if may_wait() { SLEEP_BESIDE } else { 0 };
             self.hint.wait_without_ring(time);
         } else if !is_listening {
-            // The kernel takes no entry now. The protocol looks again, and comes back.
+            // The kernel takes no entry now. The protocol looks again, and calls this function
+            // again.
             std::thread::yield_now();
         } else if may_wait() {
             // Liveness: the read of the hint pipe is in flight, and completes when there is a hint.
@@ -172,14 +174,14 @@ impl Ring {
                 submitter.enter::<libc::sigset_t>(0, 1, GETEVENTS, None)
             };
         } else if self.hint.is_unread() {
-            // The token has come before the wait, and a hint with it. The call lets the kernel
+            // The token, and a hint with it, came before the wait. The call makes the kernel
             // complete the read.
             let _ = self.enter();
         }
     }
 
-    /// Sees to it that a read of the hint pipe by this thread is in flight. Only for the holder of
-    /// the lock.
+    /// Ensures that a read of the hint pipe by this thread is in flight. Only for the holder of the
+    /// lock.
     fn listen(&self) -> bool {
         let mut submission = lock(&self.submission);
         if submission.error().is_some() {
@@ -196,13 +198,14 @@ impl Ring {
         self.flush(&mut submission)
     }
 
-    /// What the kernel has in flight refers to the buffer of the hint, so the ring waits for it.
+    /// Waits for the reads that the kernel has in flight, because they refer to the buffer of the
+    /// hints.
     pub(super) fn end_hints(&mut self) {
         let mut completed = Vec::new();
         self.collect(&mut completed);
         while self.hint.is_in_flight() {
             self.cancel(None);
-            // A ring that is closed must not be given the entries in its queue, so this ends here.
+            // A closed ring must not submit the entries in its queue, so this ends here.
             if self.is_closed()
                 || self
                     .ring
