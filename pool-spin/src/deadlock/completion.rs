@@ -16,8 +16,8 @@ use crate::{
 ///
 /// While a worker [waits](Worker::wait_for), it is marked as blocked and halts in a parker of the
 /// completion. [`complete`](Self::complete) unmarks it and wakes it. A completion that comes before
-/// the wait is kept: the next wait returns at once. Several before a wait returns count as one, and
-/// belong to that wait.
+/// the wait is kept: the next wait returns at once. If several completions come before a wait
+/// returns, they count as one, which belongs to that wait.
 ///
 /// # Examples
 /// ```
@@ -41,21 +41,21 @@ pub struct Completion<S: DetectsDeadlocks> {
     parker: <S::Machine as Machine>::Parker,
 }
 
-/// How far the event and its worker have come.
+/// The state of the event and of the worker that waits for it.
 #[derive(Debug, Clone, Copy)]
 enum Progress {
-    /// The event has not come, and no worker waits.
+    /// The event has not occurred, and no worker waits.
     Pending,
     /// A worker waits, in this blocked section.
     Awaited(Ticket),
-    /// The event has come, and the worker that waits has not noticed.
+    /// The event has occurred, and the waiting worker has not noticed it.
     Resuming,
-    /// The event has come, and no worker waits.
+    /// The event has occurred, and no worker waits.
     Complete,
 }
 
 impl<S: DetectsDeadlocks> Completion<S> {
-    /// Creates a completion that has not come, for the workers of a pool.
+    /// Creates a completion of an event that has not occurred, for the workers of a pool.
     #[must_use]
     pub const fn new(pool: &'static SpinPool<S>) -> Self {
         Self {
@@ -78,12 +78,12 @@ impl<S: DetectsDeadlocks> Completion<S> {
             Progress::Awaited(_) | Progress::Resuming => Progress::Resuming,
         };
         if let Progress::Awaited(ticket) = mem::replace(&mut *progress, next) {
-            // Under the lock: the worker may be looking at the progress, because its parker has
-            // returned without a token, and would otherwise go on while it counts as blocked. An
-            // error says that the section was ended with a ticket from a report.
+            // This is under the lock: the worker may be looking at the progress, because its parker
+            // has returned without a token, and would otherwise continue while it counts as
+            // blocked. An error says that the section was ended with a ticket from a report.
             let _ = self.pool.mark_unblocked(ticket);
             drop(progress);
-            // The worker may have gone on by now. Then the token is left over for the next wait.
+            // The worker may already have continued. Then the token is left over for the next wait.
             self.parker.unpark();
         }
     }
@@ -98,12 +98,14 @@ impl<S: DetectsDeadlocks> Completion<S> {
                 *progress = Progress::Pending;
                 return Ok(());
             }
-            // Also if the event has come: the worker that waits for it would miss it.
+            // This holds even if the event has occurred: the worker that waits for it would miss
+            // it.
             Progress::Awaited(_) | Progress::Resuming => return Err(WaitError::Taken),
             Progress::Pending => {}
         }
-        // Under the lock of the completion: `complete` comes before the mark, which then is not
-        // made, or finds the ticket. In between, a worker whose event has come could be reported.
+        // This is under the lock of the completion. Either `complete` comes before the mark, which
+        // then is not made, or it finds the ticket. In between, a worker whose event has occurred
+        // could be reported.
         let ticket = worker.mark_blocked().map_err(WaitError::NotActive)?;
         *progress = Progress::Awaited(ticket);
         drop(progress);
@@ -118,8 +120,8 @@ impl<S: DetectsDeadlocks> Completion<S> {
         Ok(())
     }
 
-    /// Returns whether the event of the worker that waits has come, and if it has, makes the next
-    /// wait one for a new event.
+    /// Returns whether the event of the waiting worker has occurred. If so, makes the next wait one
+    /// for a new event.
     fn take_completion(&self) -> bool {
         let mut progress = self.progress.lock();
         let is_complete = matches!(*progress, Progress::Resuming);
@@ -138,8 +140,8 @@ impl<S: DetectsDeadlocks> Worker<'_, S> {
     /// Interrupt handlers run as in the parker of the machine.
     ///
     /// # Errors
-    /// [`WaitError`] if another worker waits for it, and its wait has not returned; if it is for
-    /// another pool; or if this worker is already blocked.
+    /// [`WaitError`] if another worker waits for the completion, or its wait has not returned; if
+    /// the completion is for another pool; or if this worker is already blocked.
     ///
     /// # Examples
     /// See [`Completion`], and the [module](crate::deadlock).

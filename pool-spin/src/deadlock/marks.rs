@@ -98,7 +98,7 @@ impl<S: DetectsDeadlocks> Worker<'_, S> {
     /// });
     /// ```
     pub fn blocking<R>(self, wait: impl FnOnce(Ticket) -> R) -> Result<R, NotActive> {
-        /// Ends the section also when the closure panics, which a job on a host may catch.
+        /// Ends the section even if the closure panics, which a job on a host may catch.
         struct Section<'w, S: DetectsDeadlocks> {
             worker: Worker<'w, S>,
             ticket: Ticket,
@@ -106,7 +106,7 @@ impl<S: DetectsDeadlocks> Worker<'_, S> {
         impl<S: DetectsDeadlocks> Drop for Section<'_, S> {
             fn drop(&mut self) {
                 let worker = self.worker.0;
-                // As a rule, another core has done it.
+                // Usually another core has already ended it.
                 let _ = worker
                     .registry()
                     .deadlock()
@@ -155,7 +155,7 @@ impl<S: DetectsDeadlocks> SpinPool<S> {
         &self,
         tickets: impl IntoIterator<Item = Ticket>,
     ) -> Result<(), NotBlocked> {
-        // A ticket of a larger pool.
+        // A ticket that belongs to a larger pool.
         let mut foreign = None;
         let tickets = tickets.into_iter().filter(|ticket| {
             let worker = ticket.worker().get();

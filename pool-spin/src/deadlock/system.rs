@@ -26,7 +26,7 @@ pub type DetectingCores<
     K = DefaultProtocol<M, CORES>,
 > = Cores<M, CORES, JOBS, K, CoreAccounting<L, CORES>>;
 
-/// What a pool of `CORES` workers that detects deadlocks knows about them.
+/// The state that a pool of `CORES` workers that detects deadlocks keeps about them.
 pub type CoreAccounting<L, const CORES: usize> = Accounting<L, [WorkerEntry; CORES], Handler>;
 
 /// The handler of a deadlock.

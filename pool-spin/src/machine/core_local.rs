@@ -11,7 +11,7 @@ use core::{fmt, marker::PhantomData, ptr};
 
 use crate::primitive::{AtomicPtr, Ordering};
 
-/// One pointer per core: how a job learns on which worker it runs.
+/// One pointer per core, from which a job learns on which worker it runs.
 ///
 /// On a board, the pointer is in a register that software may use as it likes (`TPIDR_EL1`,
 /// `mscratch`), or in an array that the core's number indexes: [`Numbered`]. On a host, it is in a

@@ -22,16 +22,17 @@ mod tests;
 /// What is done under the lock should be short: interrupts of this core wait for it, and so may
 /// other cores. A core that waits for the lock takes interrupts meanwhile, as before the call.
 ///
-/// A core that holds several of these locks gives them up in the reverse order: each restores the
+/// A core that holds several of these locks must release them in reverse order: each restores the
 /// interrupt mask that it found. In another order, interrupts are no longer masked while one lock
-/// is still held, so that a handler may wait for it forever. After that lock is given up,
+/// is still held, so a handler may wait for that lock forever; and after that lock is released,
 /// interrupts stay masked.
 ///
 /// `R` must return by itself: giving up the lock sends no event that would end a `WFE`.
 ///
 /// # Liveness
-/// The core that holds the lock cannot be interrupted by a handler that waits for it. It runs
-/// on and gives up the lock, unless what it does under the lock never ends. The lock is not fair.
+/// The core that holds the lock cannot be interrupted by a handler that waits for it. The core
+/// continues and releases the lock, unless its code under the lock never ends. The lock is not
+/// fair.
 ///
 /// # Examples
 /// ```
@@ -88,7 +89,8 @@ impl<I: Interrupts, R: RelaxStrategy> InterruptLock<I, R> {
     }
 
     fn try_acquire(&self) -> bool {
-        // Before the exchange: in between, a handler on this core would wait for this core.
+        // This comes before the exchange: in between, a handler on this core would wait for this
+        // core.
         let mask = I::mask();
         // Ordering: Acquire pairs with `release`: what was done under the lock is visible.
         if self.is_locked.swap(true, Ordering::Acquire) {
@@ -102,7 +104,7 @@ impl<I: Interrupts, R: RelaxStrategy> InterruptLock<I, R> {
         true
     }
 
-    /// Gives up the lock.
+    /// Releases the lock.
     ///
     /// # Safety
     /// 1. The calling core has acquired the lock and not released it since.
@@ -112,7 +114,7 @@ impl<I: Interrupts, R: RelaxStrategy> InterruptLock<I, R> {
         let mask = self.mask.with(|cell| unsafe { (*cell).assume_init_read() });
         // Ordering: Release pairs with `try_acquire`.
         self.is_locked.store(false, Ordering::Release);
-        // After the store: handlers that run now may take the lock.
+        // This comes after the store: handlers that run now may take the lock.
         I::restore(mask);
     }
 }

@@ -1,5 +1,5 @@
-//! How cores sleep: the parkers whose token is a flag. The file `halting` has those that interrupt
-//! a halted core.
+//! How cores sleep: the parkers that have a flag as their token. Parkers that interrupt a halted
+//! core are in the file `halting`.
 
 use core::{fmt, marker::PhantomData};
 
@@ -78,8 +78,8 @@ impl<R: RelaxStrategy> Parker for Spin<R> {
     }
 
     fn unpark(&self) {
-        // Ordering: Release pairs with `park`. An exchange, not a store: if the token is there
-        // already, the worker sees what its earlier giver wrote, too.
+        // Ordering: Release pairs with `park`. An exchange, not a store: if there is already a
+        // token, the worker also sees what the thread that gave it earlier had written.
         self.token.swap(true, Ordering::Release);
     }
 
@@ -99,8 +99,8 @@ impl<R> fmt::Debug for Spin<R> {
 
 /// A parker that waits in `WFE` and is woken by `SEV`. `E` is the architecture.
 ///
-/// It needs no interrupt controller. Each `unpark` wakes all cores that wait for an event; those it
-/// is not for look and wait again. So it suits machines of few cores.
+/// It needs no interrupt controller. Each `unpark` wakes all cores that wait for an event; the
+/// cores for which it is not intended look and wait again. So it suits machines with few cores.
 ///
 /// On some chips, for instance the RP2350, each exclusive access sets the event register of the
 /// core that executes it. There, a core that exchanges before each `WFE` never sleeps. So `park`
@@ -177,8 +177,8 @@ impl<E: Events> Parker for Wfe<E> {
     }
 
     fn unpark(&self) {
-        // Ordering: Release pairs with `park`. An exchange, not a store: if the token is there
-        // already, the worker sees what its earlier giver wrote, too.
+        // Ordering: Release pairs with `park`. An exchange, not a store: if there is already a
+        // token, the worker also sees what the thread that gave it earlier had written.
         self.token.swap(true, Ordering::Release);
         E::send();
     }

@@ -1,4 +1,4 @@
-//! Broadcasts: one job for each worker that is there.
+//! Broadcasts: one job for each present worker.
 
 use core::{cell::UnsafeCell, ptr::NonNull};
 
@@ -8,11 +8,12 @@ use super::{SpinPool, arena::JobNode, platform::run, system::System, worker::Wor
 use crate::primitive::{AtomicBool, Ordering, spin_loop};
 
 impl<S: System> SpinPool<S> {
-    /// Runs a closure on each worker that is there now, sleeping ones included, and returns all
-    /// results: an array indexed by the worker's number, with `None` where no core is the worker.
+    /// Runs a closure on each worker that is present now, including sleeping workers, and returns
+    /// all results: an array indexed by the worker's number, with `None` where no core is the
+    /// worker.
     ///
-    /// If this core is a worker, the closure runs here, too, unless the worker is leaving and this
-    /// is called from a job that it runs meanwhile, such as one of another broadcast. A core that
+    /// If this core is a worker, the closure also runs here, unless the worker is leaving and this
+    /// is called from a job that it runs meanwhile, such as a job of another broadcast. A core that
     /// is not a worker spins until all have run.
     ///
     /// # Panics
@@ -44,7 +45,7 @@ impl<S: System> SpinPool<S> {
         let caller = owner.filter(|owner| core::ptr::eq(owner.registry(), registry));
         let isolation = caller.map_or(Isolation::Anything, WorkerThread::isolation);
         let mut jobs = S::per_core(|_| BroadcastJob::new(&closure, isolation, &done));
-        // This frame must not be left while others have jobs in it.
+        // This frame must not be left while other workers have jobs in it.
         run(|| send(registry, jobs.as_ref(), &done));
         // SAFETY: 1. The latch is alive until `wait` returns. 2. This is for the job that a new
         // latch counts. 3. Pools are statics.
@@ -54,7 +55,7 @@ impl<S: System> SpinPool<S> {
     }
 }
 
-/// Queues a job for each worker that is there.
+/// Queues a job for each worker that is present.
 fn send<S: System, R: Send>(
     registry: &Registry<S>,
     jobs: &[BroadcastJob<'_, S, R>],
@@ -78,13 +79,13 @@ fn send<S: System, R: Send>(
     }
 }
 
-/// Holds the lock under which broadcasts are queued, one after the other. A thread that holds it
-/// waits for nothing.
+/// Holds the lock under which broadcasts are queued one after another. A thread that holds it waits
+/// for nothing.
 struct Locked<'a>(&'a AtomicBool);
 
 impl<'a> Locked<'a> {
     fn new(lock: &'a AtomicBool) -> Self {
-        // Ordering: Acquire pairs with `drop`: the other broadcast is queued.
+        // Ordering: Acquire pairs with `drop`: the other broadcast has been queued.
         //
         // Liveness: the holder queues one job per worker and waits for nothing.
         while lock.swap(true, Ordering::Acquire) {
@@ -107,7 +108,7 @@ struct BroadcastJob<'a, S: System, R> {
     header: JobHeader,
     node: UnsafeCell<JobNode>,
     closure: &'a (dyn Fn(Worker<'_, S>) -> R + Sync),
-    /// What the caller may run while it waits, and so this job.
+    /// What the caller, and so this job, may run while it waits.
     isolation: Isolation,
     result: UnsafeCell<Option<R>>,
     done: *const CountLatch<'a, S>,

@@ -1,4 +1,4 @@
-//! Whether a pool runs, and which of its workers are there.
+//! Whether a pool runs, and which of its workers are present.
 
 use crate::primitive::{AtomicBool, AtomicUsize, Ordering, spin_loop};
 
@@ -32,15 +32,15 @@ impl Lifecycle {
         self.0.fetch_sub(WORKER, Ordering::Release);
     }
 
-    /// Ends the pool. Returns whether this call did.
+    /// Ends the pool. Returns whether it was this call that ended it.
     pub(crate) fn end(&self) -> bool {
         // Ordering: Relaxed; it picks one caller. The registry's count of references orders the
         // end.
         self.0.fetch_or(ENDED, Ordering::Relaxed) & ENDED == 0
     }
 
-    /// Begins a restart. Returns whether the caller, and it alone, may go on with it: the pool has
-    /// ended and all workers have left.
+    /// Begins a restart. Returns whether the caller may continue with it, which is true for one
+    /// caller only, and only if the pool has ended and all workers have left.
     pub(crate) fn try_begin_restart(&self) -> bool {
         // The caller counts as a worker until `finish_restart`.
         //
@@ -51,16 +51,16 @@ impl Lifecycle {
             .is_ok()
     }
 
-    /// Lets cores become workers again.
+    /// Allows cores to become workers again.
     pub(crate) fn finish_restart(&self) {
-        // Not a store: workers may have arrived meanwhile for jobs that were left.
+        // This is not a store: workers may have arrived meanwhile for jobs that were left.
         //
         // Ordering: Release pairs with `join`.
         self.0.fetch_sub(ENDED | WORKER, Ordering::Release);
     }
 }
 
-/// The worker is there.
+/// The worker is present.
 const OPEN: usize = 1;
 /// The worker has been asked to leave.
 const RELEASED: usize = 2;
@@ -70,7 +70,7 @@ const SENDER: usize = 4;
 /// The way to one worker's inbox, which holds jobs that only this worker may run.
 ///
 /// The worker opens the gate when it arrives and closes it when it leaves. Senders pass while the
-/// gate is open, so that no job is left in the inbox of a worker that is not there.
+/// gate is open, so that no job is left in the inbox of an absent worker.
 #[derive(Debug)]
 pub struct Gate {
     state: AtomicUsize,
@@ -86,15 +86,16 @@ impl Gate {
         }
     }
 
-    /// Notes that the worker has put a job on its deque for which another one waits in isolation,
-    /// and which that one does not take from there. Only for the worker.
+    /// Records that the worker has put a job on its deque for which another worker waits in
+    /// isolation without taking it from there. Only for the worker.
     pub(crate) fn note_owed_job(&self) {
         // Ordering: Relaxed; the worker alone accesses it, and the threads that are this worker in
         // turn are ordered.
         self.owes_job.store(true, Ordering::Relaxed);
     }
 
-    /// Whether the worker has done that since it arrived. Only for the worker, when it leaves.
+    /// Whether the worker has recorded such a job since it arrived. Only for the worker, when it
+    /// leaves.
     pub(crate) fn take_owed_job(&self) -> bool {
         // Ordering: Relaxed, as above.
         let owes = self.owes_job.load(Ordering::Relaxed);
@@ -108,8 +109,8 @@ impl Gate {
         self.state.store(OPEN, Ordering::Release);
     }
 
-    /// Closes the gate to senders and waits until none is inside. Everything that they sent is
-    /// visible then.
+    /// Closes the gate to senders and waits until none is inside. All jobs that they sent are then
+    /// visible.
     pub(crate) fn close(&self) {
         // Ordering: Relaxed; the loop below synchronizes.
         self.state.fetch_and(!(OPEN | RELEASED), Ordering::Relaxed);
@@ -122,7 +123,7 @@ impl Gate {
         }
     }
 
-    /// Asks the worker to leave. Returns whether it is there.
+    /// Asks the worker to leave. Returns whether the worker is present.
     pub(crate) fn release(&self) -> bool {
         // Ordering: Release pairs with `is_released`. Relaxed on failure: nothing is written.
         let update = |word| (word & OPEN != 0).then_some(word | RELEASED);
@@ -137,7 +138,7 @@ impl Gate {
         self.state.load(Ordering::Acquire) & RELEASED != 0
     }
 
-    /// Lets a sender in. Returns whether the worker is there.
+    /// Admits a sender. Returns whether the worker is present.
     pub(crate) fn enter(&self) -> bool {
         // Ordering: Acquire pairs with `open`. Relaxed on failure: the sender does nothing.
         let update = |word| (word & OPEN != 0).then_some(word + SENDER);
@@ -146,7 +147,7 @@ impl Gate {
             .is_ok()
     }
 
-    /// Lets a sender out that has sent its job.
+    /// Releases a sender that has sent its job.
     pub(crate) fn exit(&self) {
         // Ordering: Release pairs with `close`: the worker finds the job.
         self.state.fetch_sub(SENDER, Ordering::Release);

@@ -1,10 +1,10 @@
-//! What is known of a pool of cores at one moment.
+//! Metrics of a pool of cores at one moment.
 
 use pool_core::{UnknownWorker, WorkerMetrics};
 
 use super::{SpinPool, system::System};
 
-/// What is known about a pool at one moment. Created by [`SpinPool::metrics`].
+/// The metrics of a pool at one moment. Created by [`SpinPool::metrics`].
 #[doc(alias = "Statistics")]
 pub type PoolMetrics<S> = pool_core::PoolMetrics<<S as System>::PerCore<WorkerMetrics>>;
 

@@ -1,4 +1,4 @@
-//! What each worker tells what it does: its counters, and its trace.
+//! The receivers of each worker's events: its counters, and its trace.
 
 use core::{fmt, marker::PhantomData};
 
@@ -9,7 +9,7 @@ type Counters = pool_core::WorkerCounters;
 #[cfg(not(feature = "metrics"))]
 type Counters = pool_core::NoMetrics;
 
-/// What each worker tells what it does. It counts, and keeps the event.
+/// The receivers of each worker's events. They count an event, and keep it.
 pub(crate) type WorkerObserver<M> = (Counters, WorkerTracer<M>);
 
 /// Creates the observer of one worker.
@@ -63,7 +63,7 @@ pub(super) mod kept {
         pool::{SpinPool, system::System},
     };
 
-    /// How many slots each worker has. One less is readable.
+    /// The number of slots of each worker. All but one are readable.
     pub(crate) const SLOTS: usize = 256;
 
     pub(super) type Kept<M> = Tracer<[TraceSlot; SLOTS], MachineClock<M>>;
@@ -85,11 +85,11 @@ pub(super) mod kept {
     }
 
     impl<S: System> SpinPool<S> {
-        /// Returns the last events of a worker, of which it keeps 255, oldest first. Times are in
+        /// Returns the last events of a worker, oldest first: at most 255. Times are in
         /// [nanoseconds](Machine::nanoseconds).
         ///
         /// Any core may call this, and so may an interrupt handler, while the worker continues. A
-        /// debug probe or a console can read them.
+        /// debug probe or a console can read the events.
         ///
         /// # Errors
         /// [`UnknownWorker`] if there are not that many workers.

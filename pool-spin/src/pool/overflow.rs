@@ -2,9 +2,10 @@
 //! isolated. It was spawned by a core that is not a worker of the pool.
 //!
 //! The isolated worker takes such closures from the scope's own queue, where they need a slot.
-//! Other workers look there only if they are led there. So the core waits for whichever comes
-//! first: a free slot, or a worker that is not isolated. It cannot take back what it has injected.
-//! So it leaves the closure in one place of the pool, from which it can, and injects a task that
+//! Other workers look into that queue only if a task leads them there. So the core waits for
+//! whichever comes first: a free slot, or a worker that is not isolated. It could not take back a
+//! closure that it has injected. So it leaves the closure in one place of the pool, from which it
+//! can take it back, and injects a task that leads a worker to that place.
 //! leads a worker to that place.
 
 use core::{mem::ManuallyDrop, ptr};
@@ -22,9 +23,9 @@ use crate::primitive::{AtomicBool, AtomicPtr, Ordering};
 
 /// The place of a pool at which one closure waits for a worker.
 pub(crate) struct Overflow<S: System> {
-    /// Null, or in the frame of a core that waits.
+    /// Null, or a job in the frame of a core that waits.
     waiting: AtomicPtr<JobRef>,
-    /// Runs what waits.
+    /// Runs the closure that waits.
     task: Task<S>,
 }
 
@@ -46,8 +47,8 @@ impl<S: System> Overflow<S> {
             Ordering::Relaxed,
         );
         if offered.is_ok() {
-            // If it is spawned already, the run that is pending finds the job. If the pool has
-            // ended, its other workers leave.
+            // If the task is already spawned, its pending run finds the job. If the pool has ended,
+            // its other workers leave.
             //
             // SAFETY: 1. The pool is in a static.
             let _ = unsafe { self.task.spawn_on(registry) };
@@ -70,7 +71,7 @@ impl<S: System> Overflow<S> {
     fn take(&self) -> Option<JobRef> {
         // Ordering: Acquire pairs with `offer`.
         let job = self.waiting.swap(ptr::null_mut(), Ordering::Acquire);
-        // SAFETY: the core that has left it waits until it has run.
+        // SAFETY: the core that has left the job waits until the job has run.
         unsafe { job.as_ref() }.copied()
     }
 }
@@ -78,7 +79,7 @@ impl<S: System> Overflow<S> {
 /// Runs the closure that waits, if there is one.
 fn run_waiting<S: System>(worker: Worker<'_, S>) {
     if let Some(job) = worker.0.registry().data().overflow.take() {
-        // SAFETY: 1. It was taken from the only place where it was.
+        // SAFETY: 1. The job was taken from the only place where it was.
         unsafe { job.execute() };
     }
 }
@@ -95,7 +96,7 @@ pub(crate) fn run_unless_there_is_room<S: System, J: Spawned>(
         spawned: ManuallyDrop::new(spawned),
         has_run: AtomicBool::new(false),
     };
-    // SAFETY: 1. It stays in this frame until it has run, or was taken back. 2. The closure is
+    // SAFETY: 1. The job stays in this frame until it has run, or was taken back. 2. The closure is
     // `Send`.
     let reference = unsafe { JobRef::new(&raw const job) };
     let place = &raw const reference;
@@ -104,14 +105,14 @@ pub(crate) fn run_unless_there_is_room<S: System, J: Spawned>(
     let has_run = run(|| {
         loop {
             is_offered = is_offered || overflow.offer(registry, place);
-            // Ordering: Acquire pairs with `execute`: the last use of this frame lies before.
+            // Ordering: Acquire pairs with `execute`: the last use of this frame comes before.
             if job.has_run.load(Ordering::Acquire) {
                 return true;
             }
             if Slot::any_is_free(slots) && (!is_offered || overflow.withdraw(place)) {
                 return false;
             }
-            // Liveness: a worker that is not isolated comes to the task, or an isolated one takes
+            // Liveness: a worker that is not isolated runs the task, or an isolated worker takes
             // closures from their slots when it waits for the scope.
             let_others_run::<S>();
         }
@@ -123,7 +124,7 @@ pub(crate) fn run_unless_there_is_room<S: System, J: Spawned>(
     }
 }
 
-/// Lets a moment pass. A worker of another pool runs what it may run in a wait.
+/// Waits for a moment. A worker of another pool runs the jobs that it may run in a wait.
 fn let_others_run<S: System>() {
     // SAFETY: 1. The reference is used at once.
     let worker = unsafe { WorkerThread::<S>::current() };

@@ -27,7 +27,7 @@ pub struct PoolData<S: System> {
     pub(crate) is_broadcasting: AtomicBool,
     /// Room for spawned closures.
     pub(crate) arena: S::Arena,
-    /// The way to a closure that finds the arena of its scope full.
+    /// The place for a closure that finds the arena of its scope full.
     pub(crate) overflow: Overflow<S>,
 }
 
@@ -95,10 +95,10 @@ unsafe impl<M: Machine, const CORES: usize, const JOBS: usize, K: Protocol<M::Pa
 
 /// Runs a closure that must not unwind.
 ///
-/// Where panics unwind all the same, as on a host, this aborts: other threads use the frames that
-/// unwinding would leave.
+/// If panics unwind anyway, as on a host, this aborts: other threads use the frames that unwinding
+/// would leave.
 pub(super) fn run<R>(closure: impl FnOnce() -> R) -> R {
-    /// Aborts if it is dropped during unwinding: a panic during a panic does.
+    /// Aborts if it is dropped during unwinding: a panic inside a panic aborts.
     struct AbortOnUnwind;
     impl Drop for AbortOnUnwind {
         fn drop(&mut self) {
@@ -111,8 +111,8 @@ pub(super) fn run<R>(closure: impl FnOnce() -> R) -> R {
     result
 }
 
-/// The way in which a core that is not a worker waits: it spins. Between two looks it does what the
-/// machine's parkers do between two searches, which lets other threads run on a host.
+/// How a core that is not a worker waits: it spins. Between two looks, it does what the machine's
+/// parkers do between two searches, which on a host lets other threads run.
 pub struct SpinWaiter<M>(PhantomData<fn() -> M>);
 
 impl<M> fmt::Debug for SpinWaiter<M> {

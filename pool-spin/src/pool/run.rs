@@ -38,9 +38,10 @@ impl<S: System> SpinPool<S> {
     /// Makes this core worker number `index` until the pool [ends](Self::end) or the worker is
     /// [released](Self::release_worker). Returns which of the two happened.
     ///
-    /// A worker that is released leaves the jobs on its deque to the others, unless one of these
-    /// may wait for them in isolation: see [`Scope::spawn`](crate::Scope::spawn). It may return, on
-    /// this core or another one. A worker that arrives after the end returns at once.
+    /// A released worker leaves the jobs on its deque to other workers, unless one of these may
+    /// wait for the jobs in isolation: see [`Scope::spawn`](crate::Scope::spawn). The worker may
+    /// arrive again, on this core or another one. A worker that arrives after the end returns at
+    /// once.
     ///
     /// # Errors
     /// [`RunError`] if there is no such worker, if another core is this worker, or if this core is
@@ -127,9 +128,9 @@ impl<S: System> SpinPool<S> {
     /// The closure should join, or open scopes. Jobs that it spawns are run by other workers, or by
     /// this one when it next waits for something.
     ///
-    /// The number must be free: this does not take the place of a core that sleeps, as a guest of
-    /// `pool-std` takes that of a sleeping thread. A core that sleeps could run the closure itself,
-    /// and a core that calls has its own number.
+    /// The number must be free: this does not take the place of a sleeping core, as a guest of
+    /// `pool-std` takes that of a sleeping thread. A sleeping core could run the closure itself,
+    /// and a calling core has its own number.
     ///
     /// # Errors
     /// Those of [`run_worker`](Self::run_worker), and [`RunError::Ended`] if the pool has ended.
@@ -167,7 +168,7 @@ impl<S: System> SpinPool<S> {
         let place = self.registry.worker(index);
         let place = place.map_err(RunError::UnknownWorker)?;
         let data = self.registry.data();
-        // A worker may arrive after the end, too, as long as there are jobs to run.
+        // A worker may arrive even after the end, as long as there are jobs to run.
         if !data.lifecycle.join(self.registry.has_references()) {
             return Err(RunError::Ended);
         }
@@ -185,7 +186,7 @@ impl<S: System> SpinPool<S> {
             let result = body(&worker);
             data.gates.as_ref()[index].close();
             worker.run_inbox_jobs();
-            // Another worker may wait for them, and take none from here.
+            // Another worker may wait for these jobs, and may not take any from here.
             if data.gates.as_ref()[index].take_owed_job() {
                 worker.run_leftovers();
             }

@@ -13,7 +13,7 @@ use super::{
     worker::Worker,
 };
 
-/// The number of closures that a scope without an arena of its own has room for.
+/// The number of closures for which a scope without its own arena has room.
 const SCOPE_SLOTS: usize = 16;
 
 /// A scope: spawns closures, which may borrow from what outlives `'scope`.
@@ -47,12 +47,12 @@ pub struct Scope<'scope, S: System> {
     /// Its worker outlives the scope, see `in_scope`.
     core: ScopeCore<'static, S>,
     /// The jobs that are on no worker's deque, if the scope's worker waits in isolation. No other
-    /// worker looks here, because a stand-in elsewhere would have to outlast the scope.
+    /// worker looks here, because a stand-in in another queue would have to outlast the scope.
     outside: JobInjector,
     /// Registry and slots outlive the scope, see `in_scope`.
     registry: *const Registry<S>,
     slots: *const [Slot],
-    /// Invariant: a closure that is spawned may hold references that live for `'scope`, no less.
+    /// Invariant in `'scope`: a spawned closure may hold references that live for all of `'scope`.
     lifetime: PhantomData<fn(&'scope ()) -> &'scope ()>,
 }
 
@@ -65,19 +65,20 @@ impl<'scope, S: System> Scope<'scope, S> {
     /// If the arena is full, the closure runs before this returns: here, if this core is a worker
     /// of the pool, otherwise on a worker. If the worker that waits for the scope is isolated, see
     /// below, the call also returns when the arena has room for the closure. An arena without slots
-    /// never has: then the call needs another worker that is not isolated.
+    /// never has room: then the call needs another worker that is not isolated.
     ///
     /// If the worker that waits for the scope is [isolated](pool_core::Isolation), some closures
-    /// run on that worker alone, when it waits for the scope. They are those that are spawned by a
-    /// core that is not a worker of the pool, by a worker whose deque is full, by a job of a
-    /// broadcast, and by a job that a [yield](Worker::yield_now) in an isolated job runs. So the
-    /// scope's body must not wait for them. Nor may that worker, in the body or in a closure, join
-    /// what waits for a full arena there, unless another worker is free to run it.
+    /// run only on that worker, when it waits for the scope. These are the closures that are
+    /// spawned by a core that is not a worker of the pool, by a worker whose deque is full, by a
+    /// job of a broadcast, and by a job that a [yield](Worker::yield_now) in an isolated job runs.
+    /// So the scope's body must not wait for them. Nor may that worker, in the body or in a
+    /// closure, join a job that waits for a full arena there, unless another worker is free to run
+    /// that job.
     ///
-    /// Another worker that has spawned in such a scope runs what is on its deque before it leaves
-    /// the pool. A worker that waits for an event outside of the pool instead leaves it to the
-    /// others. The one that waits for the scope takes it only from a job that descends from the
-    /// scope: so with two workers, the event must not depend on what was spawned.
+    /// Another worker that has spawned in such a scope runs the jobs on its deque before it leaves
+    /// the pool. A worker that waits for an event outside of the pool instead leaves them to the
+    /// others. The worker that waits for the scope takes them only from a job that descends from
+    /// the scope: so with two workers, the event must not depend on the spawned closures.
     ///
     /// # Examples
     /// See [`Scope`].
@@ -96,7 +97,7 @@ impl<'scope, S: System> Scope<'scope, S> {
         // that lives for `'scope`.
         match unsafe { Slot::put(slots, spawned) } {
             // SAFETY: 1. The arena keeps the node until the job runs; the job is used only here,
-            // and again if the deque gives it back.
+            // and once more if the deque returns it.
             Ok((node, job)) => unsafe {
                 let worker = current_worker_of(registry).filter(|worker| worker.may_post());
                 let posted = worker.map_or(Err(job), |worker| {
@@ -114,8 +115,8 @@ impl<'scope, S: System> Scope<'scope, S> {
 
 impl<S: System> Scope<'_, S> {
     /// Runs a closure for which the arena has no room: here, if this core is a worker of the pool,
-    /// otherwise on a worker. An isolated one takes it only from the arena, so this queues it as
-    /// soon as there is room.
+    /// otherwise on a worker. An isolated worker takes it only from the arena, so this queues the
+    /// closure as soon as there is room.
     #[cold]
     fn run_for_lack_of_room<J: Spawned>(
         &self,
@@ -127,7 +128,7 @@ impl<S: System> Scope<'_, S> {
         if !is_isolated || current_worker_of(registry).is_some() {
             return registry.in_worker(|_, _| {
                 let spawned = ManuallyDrop::new(spawned);
-                // SAFETY: 1. It is in this frame, and only this call uses it.
+                // SAFETY: 1. The closure is in this frame, and only this call uses it.
                 unsafe { Spawned::run(&raw const *spawned) }
             });
         }
@@ -141,8 +142,9 @@ impl<S: System> Scope<'_, S> {
         }
     }
 
-    /// Notes that a worker is going to put a job on its deque, if another one waits for the scope
-    /// in isolation. That one takes the job only while it descends from what it waits for.
+    /// Records that a worker is about to put a job on its deque, if another worker waits for the
+    /// scope in isolation. That other worker takes the job only while this worker is in a job that
+    /// descends from what the other one waits for.
     fn note_owed_job(&self, worker: &WorkerThread<S>) {
         let waiter = self.core.isolated_waiter();
         if waiter.is_some_and(|waiter| waiter != worker.index()) {
@@ -151,7 +153,8 @@ impl<S: System> Scope<'_, S> {
         }
     }
 
-    /// Queues a job for a core that is not a worker of the pool, or whose deque has no room for it.
+    /// Queues a job for a core that is not a worker of the pool, or for a worker whose deque is
+    /// full.
     ///
     /// # Safety
     /// 1. As for [`JobQueue::push`].
@@ -182,7 +185,7 @@ impl<S: System> Scope<'_, S> {
 
 impl<S: System> Worker<'_, S> {
     /// Creates a scope and passes it to a closure, which may spawn others that borrow from outside.
-    /// Waits for all of them.
+    /// Waits for all spawned closures.
     ///
     /// The scope has room for 16 closures that have not begun, in this frame.
     ///
@@ -192,7 +195,7 @@ impl<S: System> Worker<'_, S> {
         self.scope_in(&Arena::<SCOPE_SLOTS>::new(), body)
     }
 
-    /// Creates a scope as [`scope`](Self::scope) does, whose closures wait in an arena of any size.
+    /// Creates a scope as [`scope`](Self::scope) does, with an arena of any size for its closures.
     ///
     /// Scopes may share an arena.
     ///

@@ -1,4 +1,4 @@
-//! The ways in: closures that are spawned, and closures that are installed.
+//! The ways into a pool: closures that are spawned, and closures that are installed.
 
 use pool_core::{Priority, Registry, WorkerThread};
 
@@ -75,9 +75,9 @@ impl<S: System> SpinPool<S> {
         self.try_hold().expect("the pool has ended")
     }
 
-    /// Keeps the pool from ending until the guard is dropped. If it has ended, a worker may use it
-    /// all the same, because it does not leave before the guard is dropped: it may be in an
-    /// operation, which holds no reference.
+    /// Keeps the pool from ending until the guard is dropped. If the pool has ended, one of its
+    /// workers may still use it, because the worker does not leave before the guard is dropped: the
+    /// worker may be in an operation, which holds no reference.
     pub(crate) fn try_hold(&'static self) -> Option<PoolGuard<S>> {
         let registry = self.registry();
         if registry.try_add_reference() {
@@ -134,9 +134,9 @@ impl<S: System> SpinPool<S> {
 
     /// Spawns a closure as [`spawn`](Self::spawn) does, to be run before or after other jobs.
     ///
-    /// No closure is interrupted: the priority says which job a worker begins next. Neither keeps
-    /// others from running. After 64 urgent ones, or 64 of any kind, a worker takes one from
-    /// another source.
+    /// No closure is interrupted: the priority determines which job a worker begins next. No
+    /// priority keeps other jobs from running: after 64 urgent ones, or 64 of any kind, a worker
+    /// takes a job from another source.
     ///
     /// # Errors
     /// As [`spawn`](Self::spawn).
@@ -250,10 +250,11 @@ impl<S: System> Worker<'_, S> {
         match unsafe { Slot::put(registry.data().arena.as_ref(), spawned) } {
             Ok((node, job)) => {
                 let worker = current_worker_of(registry);
-                // The waits of an isolated worker would run the job, for which nothing waits.
+                // The waits of an isolated worker would run the job, although none of them waits
+                // for it.
                 let worker = worker.filter(|worker| !worker.is_isolated());
                 // SAFETY: 1. The arena keeps the node until the job runs; the job is used only
-                // here, and again if the deque gives it back.
+                // here, and once more if the deque returns it.
                 unsafe {
                     let posted = worker.map_or(Err(job), |worker| worker.try_post(job));
                     if let Err(job) = posted {
@@ -271,7 +272,7 @@ impl<S: System> Worker<'_, S> {
     }
 }
 
-/// Returns the worker that this core is, if it is one of this pool.
+/// Returns the worker of this core, if it is a worker of this pool.
 ///
 /// The reference must not outlive the core's stay on the worker.
 pub(crate) fn current_worker_of<S: System>(registry: &Registry<S>) -> Option<&WorkerThread<S>> {

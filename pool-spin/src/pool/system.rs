@@ -83,12 +83,12 @@ pub trait System:
     #[doc(hidden)]
     #[allow(clippy::declare_interior_mutable_const)]
     const PROGRESS: PoolProgress<Self>;
-    /// What else is in a new pool.
+    /// The other data of a new pool.
     #[doc(hidden)]
     #[allow(clippy::declare_interior_mutable_const)]
     const DATA: PoolData<Self>;
 
-    /// Creates an array whose elements are the results of a function for each worker's number.
+    /// Creates an array. Each element is the result of the function for a worker's number.
     fn per_core<T>(function: impl FnMut(usize) -> T) -> Self::PerCore<T>;
 }
 
