@@ -75,7 +75,7 @@ impl Reports {
         self.count.load(SeqCst)
     }
 
-    /// Waits until there have been so many reports.
+    /// Waits until there have been this many reports.
     fn wait_for(&self, count: usize) {
         while self.count() < count {
             thread::yield_now();

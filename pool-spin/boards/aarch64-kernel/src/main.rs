@@ -7,7 +7,7 @@
 #![no_std]
 #![no_main]
 
-// The machine, from the board beside.
+// The machine, from the neighboring board.
 #[path = "../../aarch64-virt/src/cores.rs"]
 mod cores;
 #[path = "../../aarch64-virt/src/exceptions.rs"]
@@ -38,7 +38,7 @@ use scheduler::{Argument, Task};
 const TICKS: u32 = 50;
 const TICK: Duration = Duration::from_millis(5);
 
-/// Each tick asks for the primes below this number.
+/// Each tick counts the primes below this number.
 const LIMIT: u32 = 10_000;
 /// The number of primes below [`LIMIT`].
 const PRIMES_BELOW_LIMIT: u32 = 1229;

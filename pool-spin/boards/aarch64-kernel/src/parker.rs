@@ -56,8 +56,8 @@ impl Parker for Halt {
     }
 
     fn unpark(&self) {
-        // Ordering: Release pairs with `park`. An exchange, not a store: if the token is there
-        // already, the core sees what its earlier giver wrote, too.
+        // Ordering: Release pairs with `park`. An exchange, not a store: if there is already a
+        // token, the core also sees what the core that gave it earlier had written.
         self.token.swap(true, Ordering::Release);
         gic::send(self.core);
     }

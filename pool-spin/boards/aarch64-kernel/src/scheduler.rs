@@ -111,8 +111,8 @@ fn has_work() -> bool {
 /// Queues a task, from a task. Returns it if there is no room.
 pub fn spawn(task: Task) -> Result<(), Task> {
     let was_empty = QUEUES[this_core()].push(task)?;
-    // Without a fence: in a rare race, a sleeping core overlooks this task. This core does not: it
-    // looks at its queue when its current task returns.
+    // This needs no fence: in a rare race, a sleeping core overlooks this task, but this core does
+    // not. It looks at its queue when its current task returns.
     SLEEP.announce(NewJobs::internal(1, || was_empty));
     Ok(())
 }
@@ -121,7 +121,8 @@ pub fn spawn(task: Task) -> Result<(), Task> {
 /// the task if there is no room.
 pub fn spawn_from_interrupt(task: Task) -> Result<(), Task> {
     let was_empty = QUEUES[this_core()].push(task)?;
-    // With a fence: no core overlooks this task. If this core slept, it may be the one that wakes.
+    // This executes a fence, so no core overlooks this task. If this core was asleep, it may be the
+    // core that is woken.
     SLEEP.announce(NewJobs::injected(1, was_empty));
     Ok(())
 }

@@ -13,7 +13,7 @@ const FPGAIO: Device = unsafe { Device::at(0x5030_2000) };
 const COUNTER: Register = FPGAIO.register(0x18);
 const PRESCALE: Register = FPGAIO.register(0x1C);
 
-/// Lets the counter count microseconds.
+/// Makes the counter count microseconds.
 pub fn start() {
     PRESCALE.write(TICKS_PER_MICROSECOND - 1);
 }

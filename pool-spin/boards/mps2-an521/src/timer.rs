@@ -30,7 +30,7 @@ pub fn start(delay: Duration) {
     CTRL.write(CTRL_ENABLE | CTRL_INTERRUPT);
 }
 
-/// Stops the timer and takes back its interrupt.
+/// Stops the timer and clears its interrupt.
 pub fn silence() {
     CTRL.write(0);
     INTCLEAR.write(1);

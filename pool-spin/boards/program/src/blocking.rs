@@ -20,7 +20,7 @@ use crate::{
 
 /// The number of jobs that each worker's deque has room for. Some boards have little memory.
 const JOBS: usize = 16;
-/// How often each test does the same.
+/// How often each test repeats its step.
 const ROUNDS: usize = 50;
 /// How often all cores spin until they are resumed. Where QEMU runs them in turns, each spins
 /// through its whole turn, so a round takes a third of a second.
@@ -39,18 +39,18 @@ pub const fn detecting_pool<B: Board, const CORES: usize>() -> DetectingPool<B, 
     SpinPool::with_deadlock_handler(handle_deadlock::<B, CORES>)
 }
 
-/// The tests of such a pool, and what they share with handlers.
+/// The tests of such a pool, and the state that they share with handlers.
 pub struct Blocking<B: Board, const CORES: usize> {
     pool: &'static DetectingPool<B, CORES>,
-    /// What the core that boots waits for.
+    /// The event for which the core that boots waits.
     timer: Completion<Chip<B, CORES>>,
-    /// Whether the timer's interrupt has come.
+    /// Whether the timer's interrupt has occurred.
     has_come: AtomicBool,
     /// The number of reports.
     reports: AtomicUsize,
     /// Whether a report spawns a job that completes the wait.
     report_spawns: AtomicBool,
-    /// What the last report named.
+    /// The tickets of the workers in the last report.
     tickets: Mutex<Lock<B>, [Option<Ticket>; CORES]>,
     /// The number of times that the handler has resumed all cores.
     resumed: AtomicUsize,
@@ -148,8 +148,8 @@ impl<B: Board, const CORES: usize> Blocking<B, CORES> {
         }
     }
 
-    /// Lets the core that boots wait for what never comes, while all others sleep: one report,
-    /// whose handler spawns a job that ends the wait.
+    /// Makes the core that boots wait for an event that never occurs, while all others sleep: one
+    /// report, whose handler spawns a job that ends the wait.
     fn report_a_wait_without_end(&'static self) {
         self.report_spawns.store(true, Ordering::Relaxed);
         for _ in 0..ROUNDS {
@@ -160,9 +160,9 @@ impl<B: Board, const CORES: usize> Blocking<B, CORES> {
         self.report_spawns.store(false, Ordering::Relaxed);
     }
 
-    /// Blocks all cores in loops of their own: one report. The timer's handler resumes them.
+    /// Blocks all cores, each in its own loop: one report. The timer's handler resumes them.
     fn report_all_blocked(&'static self) {
-        // Those of earlier reports.
+        // These are the tickets of earlier reports.
         *self.tickets.lock() = [None; CORES];
         for round in 1..=ALL_BLOCKED_ROUNDS {
             let before = self.reports();
@@ -220,7 +220,7 @@ fn resume_if_reported<B: Board, const CORES: usize>(tests: *const ()) {
     tests.resumed.fetch_add(1, Ordering::Release);
 }
 
-/// Handles a deadlock: notes it, and hands over to a job where the test asks for that.
+/// Handles a deadlock: records it, and passes the work to a job if the test requests that.
 fn handle_deadlock<B: Board, const CORES: usize>(report: &Report<'_>) {
     // Ordering: Acquire pairs with `run`.
     let tests = subject::<B, CORES>(CURRENT.load(Ordering::Acquire));

@@ -17,7 +17,7 @@ pub trait Board: Machine {
     /// Prints a piece of text to the console.
     fn print(text: &str);
 
-    /// Returns what the program shall do.
+    /// Returns the mode of the program.
     fn mode() -> Mode;
 
     /// Returns the time since some moment before the program began, on a clock that all cores

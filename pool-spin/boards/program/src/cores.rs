@@ -86,9 +86,9 @@ fn idle<B: Board, const CORES: usize>(pool: &'static Pool<B, CORES>) {
     Console::<B>::line(format_args!("idle: {} ms", time.as_millis()));
 }
 
-/// Lets every core sleep and be woken so many times, and prints how long that took.
+/// Makes every core sleep and wake `rounds` times, and prints how long that took.
 fn cycles<B: Board, const CORES: usize>(pool: &'static Pool<B, CORES>, rounds: u64) {
-    // In a round without the others, the core that boots would not sleep.
+    // In a round without the other cores, the core that boots would not sleep.
     pool.run_with(0, |_| tests::wait_for_all(pool))
         .expect("the place is free");
     let start = B::now();

@@ -7,7 +7,7 @@ use core::{
 
 use pool_spin::Ipi;
 
-/// An [`Ipi`] of which, with the feature `drop-ipi`, one of a thousand is lost.
+/// An [`Ipi`] that, with the feature `drop-ipi`, loses one of a thousand interrupts.
 #[derive(Debug)]
 pub struct Lossy<I>(PhantomData<fn() -> I>);
 

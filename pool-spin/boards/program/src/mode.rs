@@ -2,16 +2,16 @@
 
 use core::str::FromStr;
 
-/// What the program shall do: an argument of the machine, so that one image does everything.
+/// The task of the program: an argument of the machine, so that one image does everything.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
     /// All tests, once.
     Test,
     /// Nothing for three seconds: every core sleeps.
     Idle,
-    /// All cores sleep and are woken, again and again.
+    /// All cores sleep and are woken repeatedly.
     Cycles {
-        /// How often.
+        /// The number of times.
         rounds: u64,
     },
     /// The fork-join tree on some of the cores, timed.

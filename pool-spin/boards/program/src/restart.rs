@@ -1,4 +1,4 @@
-//! The restart of the pool, which the other cores wait for.
+//! The restart of the pool, for which the other cores wait.
 
 use core::hint::spin_loop;
 
@@ -9,7 +9,7 @@ use crate::{Pool, board::Board};
 /// The number of times that the pool has been restarted.
 static RESTARTS: AtomicUsize = AtomicUsize::new(0);
 
-/// Whether the pool has ended for good.
+/// Whether the pool has ended permanently.
 static IS_FINISHED: AtomicBool = AtomicBool::new(false);
 
 /// The life of the pool between two restarts.
@@ -22,8 +22,8 @@ impl Generation {
         Self(RESTARTS.load(Ordering::Acquire))
     }
 
-    /// Waits until the pool has been restarted, or has ended for good. Returns whether there is a
-    /// next generation.
+    /// Waits until the pool has been restarted, or has ended permanently. Returns whether there is
+    /// a next generation.
     pub(crate) fn wait_for_next(self) -> bool {
         // Ordering: as above.
         while RESTARTS.load(Ordering::Acquire) == self.0 {
@@ -48,7 +48,7 @@ pub(crate) fn restart<B: Board, const CORES: usize>(pool: &'static Pool<B, CORES
     RESTARTS.fetch_add(1, Ordering::Release);
 }
 
-/// Ends the pool for good.
+/// Ends the pool permanently.
 pub(crate) fn finish<B: Board, const CORES: usize>(pool: &'static Pool<B, CORES>) {
     pool.end();
     // Ordering: Release pairs with `Generation`.

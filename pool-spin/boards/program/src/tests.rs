@@ -68,7 +68,7 @@ fn smoke<B: Board, const CORES: usize>(pool: &'static Pool<B, CORES>) {
     });
 }
 
-/// Passes work to the others from the core that boots, which is not a worker.
+/// Passes work from the core that boots, which is not a worker, to the other cores.
 fn from_outside<B: Board, const CORES: usize>(pool: &'static Pool<B, CORES>) {
     assert!(pool.with_current_worker(|worker| worker.is_none()));
     let (a, b) = pool.install(|worker| worker.join(|a| a.index(), |b| b.index()));
@@ -212,8 +212,8 @@ pub(crate) fn park_and_unpark<B: Board, const CORES: usize>(
     rounds: u64,
 ) {
     if CORES == 1 {
-        // Only the timer can wake the core. An emulated core may need longer than the delay to
-        // fall asleep; then the next delay is longer.
+        // Only the timer can wake the core. An emulated core may take longer than the delay to fall
+        // asleep; then the next delay is longer.
         let sleeps = || metrics(pool, 0).counts.sleeps;
         let mut delay = Duration::from_micros(50);
         for _ in 0..rounds {
@@ -238,7 +238,7 @@ pub(crate) fn park_and_unpark<B: Board, const CORES: usize>(
                     spin_loop();
                 }
             });
-            // All others have run theirs and fall asleep.
+            // All other cores have run their closures and fall asleep.
             while (1..CORES).any(|index| sleeps()[index] == before[index]) {
                 spin_loop();
             }
@@ -250,7 +250,7 @@ pub(crate) fn park_and_unpark<B: Board, const CORES: usize>(
         assert!(counts.sleeps >= rounds, "{} sleeps", counts.sleeps);
         // No thread has woken this worker from its last sleep yet.
         assert!(counts.wakes + 1 >= counts.sleeps, "{} wakes", counts.wakes);
-        // There are times exactly where the board has a clock for them.
+        // There are times if and only if the board has a clock for them.
         assert_eq!(worker.times.is_some(), B::nanoseconds().is_some());
         assert!(worker.times.is_none_or(|times| !times.asleep.is_zero()));
     }
@@ -309,7 +309,7 @@ fn overflow<B: Board, const CORES: usize>(worker: Worker<'_, B, CORES>) {
     assert_eq!(runs.into_inner(), 2 * JOBS);
 }
 
-/// Releases workers while there is work; they come back.
+/// Releases workers while there is work. They arrive again.
 fn leave_and_come_back<B: Board, const CORES: usize>(pool: &'static Pool<B, CORES>) {
     on_boot_core(pool, |worker| {
         for round in 0..20 {

@@ -14,7 +14,7 @@ static SUBJECT: AtomicPtr<()> = AtomicPtr::new(ptr::null_mut());
 static SPAWNED: AtomicUsize = AtomicUsize::new(0);
 static RUN: AtomicUsize = AtomicUsize::new(0);
 
-/// Whether the closure that the timer spawned has run, or the timer's last interrupt has come.
+/// Whether the closure that the timer spawned has run, or the timer's last interrupt has occurred.
 static HAS_COME: AtomicBool = AtomicBool::new(false);
 
 /// An action of the handler. Its argument is the subject.
@@ -69,7 +69,8 @@ fn spawn_and_wake<B: Board, const CORES: usize>(pool: *const ()) {
         pool.wake_worker(0).expect("there is a worker 0");
     });
     if spawned.is_err() {
-        // There is no room before the workers have run something: tries again a little later.
+        // There is no room until the workers have run a closure, so this tries again a little
+        // later.
         B::interrupt_after(INTERVAL);
     }
 }
@@ -99,7 +100,7 @@ pub(crate) fn while_interrupted<B: Board, const CORES: usize>(
     spawned
 }
 
-/// Notes the last interrupt; runs in the handler.
+/// Records the last interrupt. Runs in the handler.
 fn note_last(_pool: *const ()) {
     // Ordering: Release pairs with `while_interrupted`.
     HAS_COME.store(true, Ordering::Release);

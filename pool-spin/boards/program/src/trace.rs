@@ -1,8 +1,8 @@
-//! What each worker did last, on the console.
+//! The last events of each worker, on the console.
 
 use crate::{Pool, board::Board, console::Console};
 
-/// How many events of each worker are printed.
+/// The number of events of each worker that are printed.
 const SHOWN: usize = 12;
 
 /// Prints the last events of each worker, with their times in nanoseconds.

@@ -39,7 +39,7 @@ fn timer() {
     program::timer_interrupt();
 }
 
-/// Clears an interrupt that arrived just after the hart had found its token and gone on.
+/// Clears an interrupt that arrived just after the hart had found its token and continued.
 #[riscv_rt::core_interrupt(Interrupt::MachineSoft)]
 fn software() {
     SoftwareInterrupt::clear();

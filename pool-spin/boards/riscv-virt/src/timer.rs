@@ -19,11 +19,11 @@ pub fn now() -> Duration {
 pub fn interrupt_after(delay: Duration) {
     let part = u64::from(delay.subsec_nanos()) * MTIME_HZ;
     let ticks = delay.as_secs() * MTIME_HZ + part.div_ceil(NANOS_PER_SECOND);
-    // One more tick for the one that has begun.
+    // One tick is added, because the current one has already begun.
     clint::set_timer(mhartid::read(), clint::time() + ticks + 1);
 }
 
-/// Silences this hart's timer: clears its interrupt, and lets it interrupt no more.
+/// Silences this hart's timer: clears its interrupt, and prevents further ones.
 pub fn silence() {
     clint::set_timer(mhartid::read(), u64::MAX);
 }

@@ -40,7 +40,7 @@ fn main() -> ! {
     })
 }
 
-/// A task that has the second core do what would keep other tasks waiting for long.
+/// A task that gives the second core work that would otherwise delay other tasks for a long time.
 #[embassy_executor::task]
 async fn measure() {
     static SAMPLES: Request<u32> = Request::new();

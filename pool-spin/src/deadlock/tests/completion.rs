@@ -53,11 +53,11 @@ fn what_never_comes_is_reported_and_the_pool_goes_on() {
                     POOL.broadcast(|core| core.wait_for(&EVENTS[core.index()]).unwrap());
                 });
                 REPORTS.wait_for(round);
-                // While one of two is let go, the other stays blocked.
+                // While one of the two workers is released, the other one stays blocked.
                 EVENTS[round % 2].complete();
                 EVENTS[1 - round % 2].complete();
             });
-            // Between the two calls, the first worker may have found nothing to do, and slept.
+            // Between the two calls, the first worker may have found no job, and slept.
             let second = REPORTS.count() - round;
             assert!(second <= 1);
             REPORTS.count.fetch_sub(second, SeqCst);
@@ -73,7 +73,7 @@ fn a_completion_is_kept_until_the_next_wait() {
     EVENT.complete();
     EVENT.complete();
     POOL.run_with(0, |core| {
-        // Not blocked, and so not reported.
+        // This worker is not blocked, and so is not reported.
         core.wait_for(&EVENT).unwrap();
         assert_eq!(POOL.blocking_state(0), Ok(State::Active));
     })
@@ -113,14 +113,14 @@ fn bad_waits_are_errors() {
             let (worker, state) = (0, State::Blocked);
             let error = WaitError::NotActive(NotActive { worker, state });
             assert_eq!(inner, Err(error));
-            // The failed wait left nothing behind.
+            // The failed wait has had no effect.
             INNER.complete();
             assert_eq!(core.wait_for(&INNER), Ok(()));
         })
         .unwrap();
 }
 
-/// A machine whose parkers return early: always, so that each wait has to look for itself.
+/// A machine whose parkers always return early, so that each wait has to check by itself.
 struct Hasty;
 
 /// How often parkers of the machine have returned.
@@ -177,8 +177,8 @@ fn a_parker_that_returns_early_ends_no_wait() {
     static EVENT: Completion<Chip> = Completion::new(&POOL);
     static ROUNDS: AtomicUsize = AtomicUsize::new(0);
     static RETURNED: AtomicUsize = AtomicUsize::new(0);
-    // Each round yields some forty times: beside programs that keep the processors busy, each costs
-    // their turn.
+    // Each round yields some forty times: while other programs keep the processors busy, each yield
+    // takes as long as their time slices.
     const LAST: usize = if cfg!(miri) { 5 } else { 100 };
     thread::scope(|threads| {
         threads.spawn(|| {
@@ -200,7 +200,7 @@ fn a_parker_that_returns_early_ends_no_wait() {
             }
             ROUNDS.store(round, SeqCst);
             EVENT.complete();
-            // Or two events could count as one.
+            // Otherwise two events could count as one.
             while RETURNED.load(SeqCst) < round {
                 thread::yield_now();
             }
@@ -214,7 +214,7 @@ struct Meddling;
 struct MeddlingParker;
 
 std::thread_local! {
-    /// What the next park of this thread does.
+    /// The action of the next park of this thread.
     static IN_PARK: core::cell::Cell<Option<fn()>> = const { core::cell::Cell::new(None) };
 }
 

@@ -47,7 +47,7 @@ fn a_handler_completes_the_wait_of_the_core_that_it_interrupts() {
     POOL.run_with(0, |core| {
         for round in 1..=3 {
             // The device interrupts while the core holds the locks: its handler runs as soon as
-            // they are given up.
+            // they are released.
             let masked = Core::mask();
             PENDING.set(true);
             MASKED.set(masked);

@@ -18,7 +18,8 @@ fn all_workers_that_block_are_reported_once() {
     with_workers(&POOL, || {
         thread::scope(|threads| {
             threads.spawn(|| {
-                // The thread to which the handler hands over, as it may not unmark.
+                // The thread to which the handler passes the work, since the handler must not
+                // unmark.
                 for round in 1..=3 {
                     REPORTS.wait_for(round);
                     assert_eq!(POOL.blocking_state(1), Ok(State::Blocked));
@@ -29,8 +30,8 @@ fn all_workers_that_block_are_reported_once() {
             for round in 1..=3 {
                 let both_run = Barrier::new(2);
                 let states = POOL.broadcast(|core| {
-                    // A worker that blocks before the other one has its job, and while that one
-                    // sleeps, is reported.
+                    // A worker is reported if it blocks before the other worker has its job, while
+                    // that other worker sleeps.
                     both_run.wait();
                     let wait = |_| {
                         while RESUMED.load(SeqCst) < round {
@@ -134,7 +135,7 @@ fn a_worker_that_leaves_can_complete_a_deadlock() {
     thread::scope(|threads| {
         threads.spawn(|| {
             POOL.run_with(0, |core| {
-                // Or there is a report before the other worker comes.
+                // Otherwise there is a report before the other worker arrives.
                 has_arrived.wait();
                 core.blocking(|_| {
                     is_blocked.wait();
@@ -180,7 +181,7 @@ fn bad_marks_are_errors() {
         assert_eq!(core.mark_blocked(), Err(NotActive { worker: 0, state }));
         let nested = core.blocking(|_| unreachable!("the worker is blocked"));
         assert_eq!(nested, Err::<(), _>(NotActive { worker: 0, state }));
-        // All others are unmarked all the same.
+        // All other workers are unmarked anyway.
         let both = POOL.mark_all_unblocked([foreign, ticket]);
         assert_eq!(both, Err(NotBlocked { worker: 1 }));
         assert_eq!(POOL.blocking_state(0), Ok(State::Active));

@@ -1,4 +1,4 @@
-//! What a worker keeps of its blocked sections.
+//! The events of blocked sections that a worker keeps.
 
 use super::*;
 use crate::Event;

@@ -91,7 +91,7 @@ fn a_gate_waits_for_the_sender_inside() {
             gate.exit();
             thread::yield_now();
         }
-        // The other thread has begun to close the gate, and would come to its look meanwhile.
+        // The other thread has begun to close the gate, and would look for jobs meanwhile.
         (0..100).for_each(|_| thread::yield_now());
         has_sent.store(true, Relaxed);
         gate.exit();
@@ -268,8 +268,9 @@ fn installing_after_the_end_is_refused() {
     POOL.install(|_| ());
 }
 
-/// The thread that has a worker leaves when the worker's own thread has been refused. Then nothing
-/// would come that the others could wait for. On a slow system that thread may come later, and run.
+/// The worker is taken by another thread, which leaves after the worker's own thread was refused.
+/// Then no worker would arrive for which the others could wait. On a slow system, the worker's own
+/// thread may come later, and run.
 #[test]
 #[cfg_attr(miri, ignore = "eight threads that spin")]
 fn workers_do_not_wait_for_one_that_was_taken() {

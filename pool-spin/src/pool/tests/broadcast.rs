@@ -24,7 +24,7 @@ fn absent_workers_take_no_part() {
     assert_eq!(results, Ok([None, Some(1), None]));
 }
 
-/// Broadcasts while workers arrive and leave: no job is lost, and none is waited for in vain.
+/// Broadcasts while workers arrive and leave: no job is lost, and no call waits forever.
 #[test]
 fn stampede() {
     static POOL: SpinPool<TestCores<2, 4>> = pool(IdlePolicy::DEFAULT);
@@ -72,8 +72,9 @@ unsafe impl Machine for Courteous {
     type Parker = CourteousParker;
 }
 
-/// Broadcasts twice at once, with closures that meet: were they queued in two orders, this would
-/// hang. Each thread lets the other one run after it has woken the first worker.
+/// Broadcasts twice at the same time, with closures that wait for each other: if they were queued
+/// in two orders, this would hang. Each thread lets the other one run after it has woken the first
+/// worker.
 #[test]
 fn two_at_the_same_time() {
     static POOL: SpinPool<Cores<Courteous, 2, 4>> =

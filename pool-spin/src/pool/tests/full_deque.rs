@@ -9,7 +9,7 @@ type Chip = TestCores<1, 4>;
 
 const SPAWNS: u32 = 20;
 
-/// How many closures have run, and how many ran one inside the other at most.
+/// The number of closures that have run, and the maximum number that ran inside one another.
 struct Runs {
     count: AtomicU32,
     depth: AtomicU32,

@@ -1,11 +1,12 @@
-//! Waits in isolation, which run only what they wait for.
+//! Waits in isolation, which run only the jobs that they wait for.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering::SeqCst};
 
 use super::*;
 use crate::Isolation;
 
-/// Checks that a wait does not run what nothing waits for, although it was spawned last.
+/// Checks that a wait does not run a job for which it does not wait, although the job was spawned
+/// last.
 #[test]
 fn a_wait_leaves_a_spawned_closure_alone() {
     static POOL: SpinPool<TestCores<1, 4>> = pool(IdlePolicy::DEFAULT);
@@ -24,8 +25,8 @@ fn a_wait_leaves_a_spawned_closure_alone() {
     .unwrap();
 }
 
-/// Checks that the worker that waits for a scope finds what a thread outside has spawned in it. No
-/// other worker is there.
+/// Checks that the worker that waits for a scope finds the closures that a thread outside has
+/// spawned in it. There is no other worker.
 #[test]
 fn a_scope_runs_what_a_thread_outside_spawns() {
     static POOL: SpinPool<TestCores<1, 4>> = pool(IdlePolicy::DEFAULT);
@@ -43,7 +44,7 @@ fn a_scope_runs_what_a_thread_outside_spawns() {
     assert_eq!(runs.into_inner(), 1);
 }
 
-/// Checks the same for a worker that leaves. Its deque is no place where the one that waits looks.
+/// Checks the same for a worker that leaves. The waiting worker does not look into its deque.
 #[test]
 fn a_scope_runs_what_a_worker_spawns_that_leaves() {
     static POOL: SpinPool<TestCores<2, 4>> = pool(IdlePolicy::DEFAULT);
@@ -98,7 +99,7 @@ fn a_scope_runs_what_finds_its_arena_full() {
                         has_begun.store(true, SeqCst);
                         thread::scope(|threads| _ = threads.spawn(|| fill(scope)));
                     });
-                    // On the other worker.
+                    // This runs on the other worker.
                     while !has_begun.load(SeqCst) {
                         thread::yield_now();
                     }
@@ -109,8 +110,8 @@ fn a_scope_runs_what_finds_its_arena_full() {
     assert_eq!(RUNS.load(SeqCst), CLOSURES);
 }
 
-/// The same, while the worker that waits for the scope runs the closure that waits for the thread.
-/// The other worker is free.
+/// Like the test above, but the worker that waits for the scope runs the closure that waits for the
+/// thread. The other worker is free.
 #[test]
 fn a_free_worker_runs_what_finds_an_arena_full() {
     static POOL: SpinPool<TestCores<2, 4>> = pool(IdlePolicy::DEFAULT);

@@ -1,4 +1,4 @@
-//! What a pool tells of its workers.
+//! The metrics of a pool and its workers.
 
 use super::*;
 use pool_core::WorkerState;

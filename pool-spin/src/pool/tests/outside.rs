@@ -45,7 +45,7 @@ unsafe impl Machine for Crowded {
     type Parker = CrowdedParker;
 }
 
-/// Otherwise it keeps the processor from the worker that it waits for.
+/// Otherwise the thread keeps the processor from the worker for which it waits.
 #[test]
 fn a_core_that_waits_for_the_pool_relaxes_as_its_parker_does() {
     static POOL: SpinPool<Cores<Crowded, 1, 4>> = SpinPool::new();

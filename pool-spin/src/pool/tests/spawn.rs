@@ -85,7 +85,8 @@ fn a_closure_gives_its_slot_back_before_it_runs() {
     assert_eq!(RUNS.load(SeqCst), 1);
 }
 
-/// Checks that a worker finds a full pool full, too: it runs the closure at once or gets it back.
+/// Checks that a full pool is also full for a worker, which runs the closure at once or gets it
+/// back.
 #[test]
 fn workers_find_a_full_pool_full() {
     static POOL: SpinPool<TestCores<1, 2>> = pool(IdlePolicy::DEFAULT);
@@ -222,7 +223,7 @@ fn stampede() {
     assert_eq!(RUNS.load(SeqCst), spawned.into_inner(), "each once");
 }
 
-/// Checks that a scheduled operation runs only after every delay that it could harm.
+/// Checks that a scheduled operation runs only after every delay that it could affect.
 #[test]
 fn operations_wait_for_delays() {
     static POOL: SpinPool<TestCores<2, 4>> = pool(IdlePolicy::DEFAULT);
@@ -277,8 +278,8 @@ fn a_worker_spawns_nothing_after_the_end() {
     assert_eq!(exit, Ok(crate::ExitReason::Ended));
 }
 
-/// Ends the pool in an operation, which holds no reference, and goes on with what runs at once on a
-/// worker.
+/// Ends the pool in an operation, which holds no reference, and then uses functions that run their
+/// jobs at once on a worker.
 #[test]
 fn an_operation_uses_the_pool_after_its_end() {
     static POOL: SpinPool<TestCores<1, 4>> = pool(IdlePolicy::DEFAULT);

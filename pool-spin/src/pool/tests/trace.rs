@@ -1,4 +1,4 @@
-//! What a worker keeps of what it did.
+//! The events that a worker keeps.
 
 use std::vec::Vec;
 

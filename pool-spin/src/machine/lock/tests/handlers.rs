@@ -51,7 +51,7 @@ impl Interrupts for Core {
     }
 }
 
-/// Only one test uses it: handlers fail if another core holds the lock.
+/// Only one test uses this lock: handlers fail if another core holds it.
 static COUNT: Mutex<InterruptLock<Core>, usize> = Mutex::new(0);
 
 #[test]

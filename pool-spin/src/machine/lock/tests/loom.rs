@@ -7,7 +7,7 @@ use ::loom::{
 
 use super::*;
 
-/// Interrupts whose masks are numbers: each call returns another one.
+/// Interrupts whose masks are numbers: each call returns a different one.
 struct Core;
 
 ::loom::lazy_static! {
@@ -52,7 +52,7 @@ fn one_core_at_a_time() {
             lock: InterruptLock::new(),
             count: UnsafeCell::new(0),
         });
-        // Attempts, since a loop that waits has no end that loom knows of.
+        // This makes a limited number of attempts, since loom sees no end of a loop that waits.
         let try_to_increment = |shared: &Shared| {
             let attempts = (0..2).filter(|_| {
                 let has_lock = shared.lock.try_acquire();

@@ -70,7 +70,7 @@ fn a_handler_on_the_same_core_unparks() {
     assert!(!MASKED.get());
 }
 
-/// The interrupt would end each later halt at once, so that the core never slept.
+/// Otherwise the interrupt would end each later halt at once, so that the core would never sleep.
 #[test]
 fn a_core_without_handlers_clears_the_interrupt_that_has_ended_its_halt() {
     MASKED.set(true);

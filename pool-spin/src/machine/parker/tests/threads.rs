@@ -81,7 +81,7 @@ impl ::spin::RelaxStrategy for Yielding {
     }
 }
 
-/// Passes the token to and fro between two cores.
+/// Passes the token back and forth between two cores.
 fn ping_pong<P: CoreParker>(first_core: usize) {
     let parkers = [P::NEW, P::NEW];
     let turn = std::sync::atomic::AtomicUsize::new(0);
@@ -89,7 +89,7 @@ fn ping_pong<P: CoreParker>(first_core: usize) {
         CORE.set(first_core + me);
         for round in 0..if cfg!(miri) { 50 } else { 1_000 } {
             let mine = 2 * round + me;
-            // What the other one wrote comes with the token.
+            // The writes of the other core come with the token.
             while turn.load(std::sync::atomic::Ordering::Relaxed) != mine {
                 parkers[me].park();
             }
