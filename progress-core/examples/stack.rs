@@ -46,11 +46,14 @@ impl<T: Send + 'static> Stack<T> {
     }
 
     fn push(&self, value: T) {
+        // A push reads no other thread's node, but it stores a pointer to the newest one. If that
+        // was freed meanwhile, and another node was pushed at its address, the exchange would
+        // succeed with a pointer to what was freed.
+        let _delay = self.progress.delay();
         let mut newest = self.newest.load(Ordering::Relaxed);
         let (value, next) = (ManuallyDrop::new(value), AtomicPtr::new(newest));
         let node = Box::into_raw(Box::new(Reclaimable::new(Node { value, next })));
-        // Release pairs with `pop`, which reads the node. A push reads no other thread's node, so
-        // it needs no delay.
+        // Release pairs with `pop`, which reads the node.
         while let Err(now) =
             (self.newest).compare_exchange_weak(newest, node, Ordering::Release, Ordering::Relaxed)
         {

@@ -20,7 +20,8 @@ where
     let handle = unsafe { ScopedJoinHandle::new(task, registry) };
     let handlers = &registry.data().handlers;
     handlers.run_and_handle_panic("the drop of a refused job", || _ = handle.abort());
-    // SAFETY: 1. the task lives by this reference, which stands for that of a queue.
+    // SAFETY: 1. the task lives by this reference, which stands for that of a queue and is not used
+    // any more.
     let ended = unsafe { Task::run(task, |_| unreachable!("it was aborted")) };
     handlers.handle_panic("a refused job", ended);
     handle
