@@ -31,8 +31,8 @@ pub(crate) use processor_time::Stopwatch;
 pub(crate) use transcript::last_lines;
 use transcript::{Show, Transcript};
 
-/// No single command of a lane should take longer, even on a slow machine.
-const TIME_LIMIT: Duration = Duration::from_secs(25 * 60);
+/// No single command of a lane should take longer, even on a slow machine and in the background.
+const TIME_LIMIT: Duration = Duration::from_secs(40 * 60);
 
 /// What every run of cargo has in its environment, if the user has nothing else there. A lane
 /// builds most things once: what a second build could reuse, and tables of lines for backtraces,

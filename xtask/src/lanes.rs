@@ -25,6 +25,22 @@ pub(crate) struct Lane {
     pub(crate) run: fn(quick: bool) -> Result<u64>,
 }
 
+/// Lanes that keep processors busy and whose tests do not depend on time. They run beside the
+/// others, on what these leave of the processors. Each has a directory of its own to build in, or
+/// another lane would wait there for one that has a lower priority.
+pub(crate) const BACKGROUND_LANES: &[Lane] = &[
+    Lane {
+        name: "miri",
+        about: "the core crates' tests under Miri",
+        run: checkers::miri,
+    },
+    Lane {
+        name: "loom",
+        about: "the core crates' models",
+        run: checkers::loom,
+    },
+];
+
 /// The longest first, so that the last one does not run alone; but neighbors do not build in the
 /// same directory, where one would wait for the other.
 pub(crate) const LANES: &[Lane] = &[
@@ -34,19 +50,9 @@ pub(crate) const LANES: &[Lane] = &[
         run: lint,
     },
     Lane {
-        name: "miri",
-        about: "the core crates' tests under Miri",
-        run: checkers::miri,
-    },
-    Lane {
         name: "host",
         about: "all tests of all crates on this machine",
         run: host::run,
-    },
-    Lane {
-        name: "loom",
-        about: "the core crates' models",
-        run: checkers::loom,
     },
     Lane {
         name: "rayon",
