@@ -25,3 +25,5 @@ mod tests;
 pub use ring::TraceSlot;
 pub use tracer::{TraceClock, TraceEvent, TraceEvents, Tracer};
 pub use wake_note::WakeNote;
+
+pub use crate::worker::index_of;

@@ -1,6 +1,8 @@
 //! A worker: the half that is its thread's own.
 
-use core::{any::TypeId, cell::Cell, fmt, marker::PhantomData, panic::RefUnwindSafe, ptr};
+use core::{
+    any::TypeId, cell::Cell, fmt, marker::PhantomData, mem::offset_of, panic::RefUnwindSafe, ptr,
+};
 
 use deque_core::{Deque, Position, Worker};
 use sleep_core::WorkerIndex;
@@ -49,14 +51,15 @@ pub(crate) use wait::{Awaited, OutsideScopes};
 /// See [`Platform`].
 #[repr(C)]
 pub struct WorkerThread<P: Platform> {
-    /// First, see [`downcast`](Self::downcast).
+    /// First, see [`Head`].
     platform: TypeId,
+    /// Second, see [`Head`].
+    index: WorkerIndex,
     /// Dropped before the deque is given back, which lets another thread become this worker. That
     /// thread needs a participant, and there are only as many as workers. If it took the last one,
     /// a thread that comes for another worker would be refused.
     managed: Managed<P>,
     own: Worker<&'static Deque<JobRef, P::Storage>>,
-    index: WorkerIndex,
     random: XorShift64Star,
     last_source: LastSource,
     fair_looks: FairLooks,
@@ -80,6 +83,23 @@ pub struct WorkerThread<P: Platform> {
     thread: PhantomData<*const ()>,
 }
 
+/// What a worker begins with, whatever its platform.
+#[repr(C)]
+struct Head {
+    platform: TypeId,
+    index: WorkerIndex,
+}
+
+/// Returns the index that a worker has in its pool, whatever its platform is.
+///
+/// # Safety
+/// 1. `worker` is null or leads to a living worker of any platform.
+#[cfg(feature = "trace")]
+pub unsafe fn index_of(worker: *const ()) -> Option<WorkerIndex> {
+    // SAFETY: by obligation 1 a worker, and every worker begins with a head.
+    unsafe { worker.cast::<Head>().as_ref() }.map(|head| head.index)
+}
+
 impl<P: Platform> WorkerThread<P> {
     /// Makes this thread a worker of a pool, until the value is dropped. Returns `None` if the pool
     /// has that worker already.
@@ -91,6 +111,10 @@ impl<P: Platform> WorkerThread<P> {
     /// 2. The pointer is one that [`Platform::keep_alive`] can use. One made from a reference to
     ///    the registry is not, if keeping alive needs memory beside the registry.
     pub unsafe fn new(registry: *const Registry<P>, index: WorkerIndex) -> Option<Self> {
+        const {
+            assert!(offset_of!(Self, platform) == offset_of!(Head, platform));
+            assert!(offset_of!(Self, index) == offset_of!(Head, index));
+        }
         // SAFETY: by obligation 1 the registry outlives what we make from it: the handle, and the
         // reference to the shared half. Both end with `self`, and are never given away.
         let pool: &'static Registry<P> = unsafe { &*registry };
@@ -100,8 +124,8 @@ impl<P: Platform> WorkerThread<P> {
         let random = XorShift64Star::new(P::random_seed(pool, index));
         Some(Self {
             platform: TypeId::of::<P>(),
-            own,
             index,
+            own,
             random,
             last_source: LastSource::new(),
             fair_looks: FairLooks::new(),
@@ -125,9 +149,9 @@ impl<P: Platform> WorkerThread<P> {
     /// # Safety
     /// 1. `worker` is null or leads to a living worker of any platform.
     pub unsafe fn downcast(worker: *const ()) -> *const Self {
-        // SAFETY: by obligation 1 a worker, and every worker begins with its platform's type.
-        match unsafe { worker.cast::<TypeId>().as_ref() } {
-            Some(platform) if *platform == TypeId::of::<P>() => worker.cast(),
+        // SAFETY: by obligation 1 a worker, and every worker begins with a head.
+        match unsafe { worker.cast::<Head>().as_ref() } {
+            Some(head) if head.platform == TypeId::of::<P>() => worker.cast(),
             _ => ptr::null(),
         }
     }

@@ -42,7 +42,7 @@ pub use machine::{Mscratch, Sscratch};
 #[cfg(not(loom))]
 pub use pool::{
     Arena, CLOSURE_WORDS, Cores, DefaultProtocol, ExitReason, PoolMetrics, ReleaseError, RunError,
-    Scope, SpawnError, SpawnErrorReason, SpinPool, StillRunning, System, Task, Worker,
+    Scope, SpawnError, SpawnErrorReason, SpinPool, StillRunning, System, Task, Traced, Worker,
 };
 
 #[cfg(not(loom))]

@@ -119,6 +119,14 @@ pub unsafe trait Machine: 'static {
 pub trait CoreParker: Parker + Send + Sync + 'static {
     /// A parker without a token.
     const NEW: Self;
+
+    /// Returns what the parker knows about the last wake-up of its worker, for traces. A worker
+    /// calls this once when it has been woken. By default, nothing is known; see
+    /// [`Traced`](crate::Traced).
+    #[cfg(feature = "trace")]
+    fn woken_by(&self) -> pool_core::WokenBy {
+        pool_core::WokenBy::UNKNOWN
+    }
 }
 
 /// The interrupts of the calling core: masks them all, and halts until one is pending.

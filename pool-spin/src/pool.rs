@@ -22,6 +22,7 @@ mod system;
 mod task;
 #[cfg(test)]
 mod tests;
+mod traced;
 mod worker;
 
 pub use arena::{Arena, CLOSURE_WORDS};
@@ -33,6 +34,7 @@ pub use scope::Scope;
 pub(crate) use system::Protocol;
 pub use system::{Cores, DefaultProtocol, System};
 pub use task::Task;
+pub use traced::Traced;
 pub use worker::Worker;
 
 use crate::machine::{CoreParker as _, Machine};

@@ -88,6 +88,11 @@ unsafe impl<M: Machine, const CORES: usize, const JOBS: usize, K: Protocol<M::Pa
         (&raw const here).addr() as u64
     }
 
+    #[cfg(feature = "trace")]
+    fn woken_by(parker: &M::Parker) -> pool_core::WokenBy {
+        run(|| parker.woken_by())
+    }
+
     fn now() -> Option<u64> {
         run(M::nanoseconds)
     }

@@ -21,6 +21,8 @@ mod scope;
 mod spawn;
 #[cfg(feature = "trace")]
 mod trace;
+#[cfg(all(feature = "trace", not(sleep_busy)))]
+mod traced;
 #[cfg(all(unix, not(miri)))]
 mod unwinding;
 

@@ -1,5 +1,7 @@
 //! The last events of each worker, on the console.
 
+use pool_spin::{Event, WokenBy};
+
 use crate::{Pool, board::Board, console::Console};
 
 /// The number of events of each worker that are printed.
@@ -15,7 +17,17 @@ pub(crate) fn print<B: Board, const CORES: usize>(pool: &'static Pool<B, CORES>)
             "worker {worker}, its last events of {events}:"
         ));
         for event in kept().skip(events.saturating_sub(SHOWN)) {
-            Console::<B>::line(format_args!("{:>16} {:?}", event.time, event.event));
+            let (time, event) = (event.time, event.event);
+            match event {
+                Event::Wake(WokenBy { waker, at }) if waker > 0 => {
+                    let worker = waker - 1;
+                    let ago = time.saturating_sub(at);
+                    Console::<B>::line(format_args!(
+                        "{time:>16} Wake by worker {worker}, {ago} ago"
+                    ));
+                }
+                _ => Console::<B>::line(format_args!("{time:>16} {event:?}")),
+            }
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use pool_spin::{Machine, Mscratch, WfiIpi};
+use pool_spin::{Machine, Mscratch, Traced, WfiIpi};
 use program::{Board, Lossy, Mode};
 
 use crate::{ipi::SoftwareInterrupt, timer};
@@ -15,7 +15,7 @@ pub struct Virt;
 // handlers pre-empt a core, and they call only what the pool allows them.
 unsafe impl Machine for Virt {
     type Local = Mscratch;
-    type Parker = WfiIpi<Lossy<SoftwareInterrupt>>;
+    type Parker = Traced<WfiIpi<Lossy<SoftwareInterrupt>>, Self>;
 
     fn nanoseconds() -> Option<u64> {
         u64::try_from(timer::now().as_nanos()).ok()
