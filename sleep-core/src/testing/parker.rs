@@ -40,6 +40,11 @@ impl ScheduledParker {
     pub(super) fn notify(&self) {
         provide(&self.own);
     }
+
+    /// Whether the token of a worker that sleeps on this parker is at an address.
+    pub(super) fn has_token_at(&self, token: usize) -> bool {
+        address(&self.own) == token
+    }
 }
 
 impl Default for ScheduledParker {

@@ -255,6 +255,13 @@ impl<S: SleepProtocol<Parker = ScheduledParker>> Pool<S> {
             );
             fail(&message);
         }
+        for index in 0..workers {
+            let parker = self.sleep.parker(self.worker(index));
+            let token = actor(|actor| actor.awaited_token(index));
+            if token.is_some_and(|token| !parker.has_token_at(token)) {
+                fail("a worker sleeps on another parker than `parker` returns");
+            }
+        }
         full_fence();
         if parked > 0 && self.sleep.all_are_awake() {
             fail("miscounted: a worker sleeps, but `all_are_awake` says that none does");
@@ -323,6 +330,7 @@ impl<S: AwakeSet<Parker = ScheduledParker>> Pool<S> {
 ///   4; not one that allocates);
 /// - a worker that is woken although no jobs are announced;
 /// - a park that returns without a token, and is taken for a wake-up;
+/// - a worker that sleeps on another parker than `parker` returns for it;
 /// - workers that are counted wrongly: `num_inactive`, `num_sleeping` and `all_are_awake`;
 /// - a wrong answer of `wake_worker`, for a worker of a pool at rest and for one that runs a job.
 ///

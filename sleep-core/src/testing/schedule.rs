@@ -189,6 +189,14 @@ impl Actor {
         state.actors.iter().filter(parked).count()
     }
 
+    /// Returns where the token is for which the actor with this number waits, if it is parked.
+    pub(super) fn awaited_token(&self, actor: usize) -> Option<usize> {
+        match self.execution.lock().actors[actor] {
+            Status::Parked(token) => Some(token),
+            _ => None,
+        }
+    }
+
     /// Reports a mistake and ends the execution.
     pub(super) fn fail(&self, message: &str) -> ! {
         self.execution.lock().fail(message);

@@ -63,6 +63,11 @@ fn each_planted_mistake_is_found() {
         (SaysThatAllAreAwake, "after a fence: ", LOST),
         (SaysThatItWakesNone, "without a job: ", "`wake_worker`"),
         (SaysThatItWakesAll, "a job from outside: ", "`wake_worker`"),
+        (
+            ReturnsAnotherParker,
+            "one of another worker: ",
+            "another parker",
+        ),
     ];
     finds_each(check, &mistakes);
 }

@@ -35,6 +35,7 @@ pub(super) enum Fault {
     SaysThatAllAreAwake,
     SaysThatItWakesNone,
     SaysThatItWakesAll,
+    ReturnsAnotherParker,
     NoLookOnReturn,
     NoFenceOnReturn,
     ReturnsWhileLent,
@@ -152,7 +153,10 @@ impl SleepProtocol for Small {
     }
 
     fn parker(&self, worker: WorkerIndex) -> &ScheduledParker {
-        &self.parkers[worker.get()]
+        match worker.get() {
+            worker if self.has(Fault::ReturnsAnotherParker) => &self.parkers[worker / 2],
+            worker => &self.parkers[worker],
+        }
     }
 
     fn start_looking(&self, worker: WorkerIndex, purpose: Purpose) -> Self::IdleState {
