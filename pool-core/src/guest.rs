@@ -200,7 +200,8 @@ impl<P: Platform> Registry<P> {
     ///
     /// # Complexity
     /// Calls the protocol twice, and looks at the deque of each worker that may be awake, at most
-    /// twice. Wakes no thread by itself.
+    /// twice. It wakes a thread only if there is work for it when the worker is given back, or if
+    /// the worker's own thread came first.
     #[inline]
     pub fn try_call<F, R>(&self, closure: F) -> Result<R, F>
     where

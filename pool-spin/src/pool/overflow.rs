@@ -6,7 +6,6 @@
 //! whichever comes first: a free slot, or a worker that is not isolated. It could not take back a
 //! closure that it has injected. So it leaves the closure in one place of the pool, from which it
 //! can take it back, and injects a task that leads a worker to that place.
-//! leads a worker to that place.
 
 use core::{mem::ManuallyDrop, ptr};
 

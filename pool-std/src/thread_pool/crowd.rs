@@ -20,7 +20,7 @@ use crate::{
 /// every 4 ms.
 const INTERVAL: Duration = Duration::from_millis(10);
 /// The watchdog wakes a worker in any case after this many checks in a row have found the same job
-/// waiting.
+/// waiting, and ends when more in a row have found none.
 const PATIENCE: u32 = 10;
 /// How long workers are woken for each job after the watchdog has found idle processors. Doubles
 /// each time that it does so in a row.
@@ -61,7 +61,6 @@ const RELIEVED: u8 = 2;
 ///
 /// In a pool with a processor for each worker, there is no limit, and there is a watchdog only
 /// while short calls are expected.
-/// calls are expected.
 pub(crate) struct Crowd {
     num_workers: usize,
     /// Changes in a pool that follows the number of processors.
