@@ -94,7 +94,7 @@ struct Head {
 ///
 /// # Safety
 /// 1. `worker` is null or leads to a living worker of any platform.
-#[cfg(feature = "trace")]
+#[cfg(any(test, feature = "trace"))]
 pub unsafe fn index_of(worker: *const ()) -> Option<WorkerIndex> {
     // SAFETY: by obligation 1 a worker, and every worker begins with a head.
     unsafe { worker.cast::<Head>().as_ref() }.map(|head| head.index)
