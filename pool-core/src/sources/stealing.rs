@@ -161,7 +161,9 @@ impl<P: Platform> WorkerThread<P> {
             if !self.may_move_jobs_of(victim) {
                 return stealer.steal_if(accepts, on_revocation).map(|job| (job, 0));
             }
-            let follows = |words: &_| !is_victim_isolated.get() && JobRef::may_be_moved(words);
+            let victim = &self.registry().workers()[victim];
+            let is_single = || is_victim_isolated.get() || victim.owes_job();
+            let follows = |words: &_| JobRef::may_be_moved(words) && !is_single();
             stealer.steal_with_followers(self.own(), accepts, follows, on_revocation)
         });
         let isolated = isolated.into_inner();

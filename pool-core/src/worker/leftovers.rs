@@ -71,4 +71,21 @@ impl<P: Platform> WorkerThread<P> {
             });
         }
     }
+
+    /// Records that this worker is about to put a job on its deque for which another worker waits
+    /// in isolation, and which that one does not take from there. Until the worker has [run what it
+    /// owes](Self::run_owed_jobs), thieves take the jobs of its deque one by one: a thief that
+    /// moved some to its own deque could leave them there.
+    pub fn note_owed_job(&self) {
+        self.shared().note_owed_job();
+    }
+
+    /// Runs the jobs that are left on this worker's deque, before the worker leaves, if it has
+    /// recorded such a job.
+    pub fn run_owed_jobs(&self) {
+        if self.shared().owes_job() {
+            self.run_leftovers();
+            self.shared().forget_owed_jobs();
+        }
+    }
 }

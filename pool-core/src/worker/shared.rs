@@ -29,6 +29,8 @@ pub struct WorkerShared<P: Platform> {
     /// Whether the deque may hold jobs that the worker may leave to others, other than those of
     /// joins.
     may_hold_posted: AtomicBool,
+    /// Whether the deque may hold a job that a worker waits for in isolation and may not take.
+    owes_job: AtomicBool,
     /// Which thread uses the other half.
     seat: Seat<P>,
     lone_sleep: LoneSleep,
@@ -123,11 +125,11 @@ impl<P: Platform> WorkerShared<P> {
             observer: P::Observer,
         ) -> Self {
             let (terminate, seat) = (CoreLatch::new(), Seat::new());
-            let may_hold_posted = AtomicBool::new(false);
+            let (may_hold_posted, owes_job) = (AtomicBool::new(false), AtomicBool::new(false));
             let (lone_sleep, lineage) = (LoneSleep::new(), PublishedLineage::new());
             Self {
-                deque, inbox, fifo: JobFifo::new(fifo), terminate, may_hold_posted, seat, lone_sleep,
-                lineage, shield: Shield::new(), observer,
+                deque, inbox, fifo: JobFifo::new(fifo), terminate, may_hold_posted, owes_job, seat,
+                lone_sleep, lineage, shield: Shield::new(), observer,
             }
         }
     }
@@ -198,6 +200,26 @@ impl<P: Platform> WorkerShared<P> {
     pub(crate) fn may_hold_posted(&self) -> bool {
         // Ordering: Relaxed, see `note_posted`.
         self.may_hold_posted.load(Ordering::Relaxed)
+    }
+
+    /// See [`WorkerThread::note_owed_job`](super::WorkerThread::note_owed_job).
+    pub(super) fn note_owed_job(&self) {
+        // Ordering: Relaxed; the push of the job publishes it.
+        self.owes_job.store(true, Ordering::Relaxed);
+    }
+
+    /// Notes that the deque is empty, before the worker leaves.
+    pub(super) fn forget_owed_jobs(&self) {
+        // Ordering: Release pairs with `owes_job`: a thief that sees this claims none of the jobs
+        // that were there.
+        self.owes_job.store(false, Ordering::Release);
+    }
+
+    /// Whether the deque may hold a job that a worker waits for in isolation and may not take. A
+    /// thief asks when it has seen the job.
+    pub(crate) fn owes_job(&self) -> bool {
+        // Ordering: Acquire pairs with `forget_owed_jobs`.
+        self.owes_job.load(Ordering::Acquire)
     }
 
     /// Returns the word that says which thread uses the other half.

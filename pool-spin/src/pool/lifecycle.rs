@@ -1,6 +1,6 @@
 //! Whether a pool runs, and which of its workers are present.
 
-use crate::primitive::{AtomicBool, AtomicUsize, Ordering, spin_loop};
+use crate::primitive::{AtomicUsize, Ordering, spin_loop};
 
 /// The pool has ended: cores no longer become workers.
 const ENDED: usize = 1;
@@ -74,33 +74,13 @@ const SENDER: usize = 4;
 #[derive(Debug)]
 pub struct Gate {
     state: AtomicUsize,
-    /// Whether the worker may leave a job on its deque for which another one waits in isolation.
-    owes_job: AtomicBool,
 }
 
 impl Gate {
     pub(crate) const fn new() -> Self {
         Self {
             state: AtomicUsize::new(0),
-            owes_job: AtomicBool::new(false),
         }
-    }
-
-    /// Records that the worker has put a job on its deque for which another worker waits in
-    /// isolation without taking it from there. Only for the worker.
-    pub(crate) fn note_owed_job(&self) {
-        // Ordering: Relaxed; the worker alone accesses it, and the threads that are this worker in
-        // turn are ordered.
-        self.owes_job.store(true, Ordering::Relaxed);
-    }
-
-    /// Whether the worker has recorded such a job since it arrived. Only for the worker, when it
-    /// leaves.
-    pub(crate) fn take_owed_job(&self) -> bool {
-        // Ordering: Relaxed, as above.
-        let owes = self.owes_job.load(Ordering::Relaxed);
-        self.owes_job.store(false, Ordering::Relaxed);
-        owes
     }
 
     /// Opens the gate: the worker has arrived.

@@ -187,9 +187,7 @@ impl<S: System> SpinPool<S> {
             data.gates.as_ref()[index].close();
             worker.run_inbox_jobs();
             // Another worker may wait for these jobs, and may not take any from here.
-            if data.gates.as_ref()[index].take_owed_job() {
-                worker.run_leftovers();
-            }
+            worker.run_owed_jobs();
             worker.notify_leftovers();
             worker.leave();
             result

@@ -148,8 +148,7 @@ impl<S: System> Scope<'_, S> {
     fn note_owed_job(&self, worker: &WorkerThread<S>) {
         let waiter = self.core.isolated_waiter();
         if waiter.is_some_and(|waiter| waiter != worker.index()) {
-            let gates = worker.registry().data().gates.as_ref();
-            gates[worker.index().get()].note_owed_job();
+            worker.note_owed_job();
         }
     }
 

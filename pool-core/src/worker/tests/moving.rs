@@ -77,6 +77,21 @@ fn the_jobs_of_joins_are_not_moved() {
     });
 }
 
+/// A worker that waits for one of them in isolation takes it from no deque. The victim runs it
+/// before it leaves, and the thief would not.
+#[test]
+fn nothing_is_moved_from_a_worker_that_owes_a_job() {
+    with_jobs(|_, [owner, thief]: &[_; 2], jobs: [_; 8]| {
+        owner.note_owed_job();
+        // SAFETY: 1. each is used for this alone.
+        unsafe { owner.post_many(&jobs) };
+        assert_eq!([steal_one(thief), steal_one(thief)], [0, 0]);
+        assert_eq!(owner.own().len(), 6);
+        owner.run_owed_jobs();
+        assert!(owner.own().is_empty() && !owner.shared().owes_job());
+    });
+}
+
 /// An isolated worker may wait for a job that it would not find on another worker's deque.
 #[test]
 fn nothing_is_moved_from_an_isolated_worker() {

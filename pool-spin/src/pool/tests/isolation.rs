@@ -64,6 +64,61 @@ fn a_scope_runs_what_a_worker_spawns_that_leaves() {
     assert_eq!(runs.into_inner(), 1);
 }
 
+/// Checks the same for a worker that has stolen one of the closures together with others, and is
+/// released before it has run those. The worker that has spawned them has left by then.
+#[test]
+fn a_scope_runs_what_a_released_worker_has_stolen() {
+    const CLOSURES: usize = 5;
+    static POOL: SpinPool<TestCores<3, 8>> = pool(IdlePolicy::DEFAULT);
+    let (runs, begun, is_released) = (
+        &AtomicUsize::new(0),
+        &AtomicUsize::new(0),
+        &AtomicBool::new(false),
+    );
+    let wait_until = |condition: &dyn Fn() -> bool| {
+        while !condition() {
+            thread::yield_now();
+        }
+    };
+    let queued = || POOL.worker_metrics(2).unwrap().queued;
+    let left = POOL.run_with(0, |core| {
+        core.isolate(Isolation::Subtree, || {
+            core.scope(|scope| {
+                // The first steal takes one closure, and the second one also the next.
+                let spawn = |number| {
+                    scope.spawn(move |_, _| {
+                        begun.fetch_add(1, SeqCst);
+                        while number == 1 && !is_released.load(SeqCst) {
+                            thread::yield_now();
+                        }
+                        runs.fetch_add(1, SeqCst);
+                    });
+                };
+                let visit = |_: Worker<'_, _>| {
+                    (0..CLOSURES).for_each(spawn);
+                    wait_until(&|| begun.load(SeqCst) >= 2);
+                };
+                thread::scope(|threads| {
+                    threads.spawn(|| POOL.run_with(1, visit).unwrap());
+                    let thief = threads.spawn(|| POOL.run_worker(2));
+                    wait_until(&|| begun.load(SeqCst) >= 2);
+                    POOL.release_worker(2).unwrap();
+                    is_released.store(true, SeqCst);
+                    assert_eq!(thief.join().unwrap(), Ok(ExitReason::Released));
+                });
+                let left = queued();
+                // Otherwise a test that fails would not end.
+                thread::scope(|threads| {
+                    threads.spawn(|| POOL.run_with(2, |core| while core.yield_now() {}).unwrap());
+                });
+                left
+            })
+        })
+    });
+    assert_eq!(left, Ok(0));
+    assert_eq!(runs.load(SeqCst), CLOSURES);
+}
+
 #[test]
 fn a_broadcast_is_isolated_as_its_caller_is() {
     static POOL: SpinPool<TestCores<2, 4>> = pool(IdlePolicy::DEFAULT);
