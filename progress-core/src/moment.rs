@@ -44,6 +44,11 @@ pub(crate) const fn number(value: RawWord) -> RawWord {
 ///
 /// The end of a grace period, in the words of RCU.
 ///
+/// The values that progress is counted in wrap around. With 64-bit atomics that takes centuries. On
+/// targets without them, use a moment within 2²⁸ advances: after that it seems to be in the future
+/// again, for as many more. A thread that waits for it then makes all of these advances. The same
+/// holds for an operation that its thread has not run by then. It never seems to come too early.
+///
 /// # Examples
 /// ```
 /// use progress_core::{Parker, Participant, Progress};

@@ -62,6 +62,23 @@ fn values_wrap_around() {
     }
 }
 
+/// Checks what the page of `Moment` says, with the width of this target.
+#[test]
+fn a_moment_is_reached_for_half_of_all_values() {
+    let half = (RawWord::MAX / 2 + 1) / moment::STEP;
+    for current in (0..4).map(before_the_end) {
+        let reached = |ago| {
+            let value = current.wrapping_sub(moment::STEP.wrapping_mul(ago));
+            moment::is_reached(current, value)
+        };
+        assert!([0, 1, half - 1].into_iter().all(reached), "at {current}");
+        assert!(![half, half + 1, 2 * half - 1].into_iter().any(reached));
+        assert!(reached(2 * half), "all values have passed");
+    }
+    let half_of_32_bits = RawWord::from(u32::MAX / 2 + 1) / moment::STEP;
+    assert_eq!(half_of_32_bits, 1 << 28, "as the page says");
+}
+
 #[test]
 fn an_active_thread_stops_the_second_advance() {
     let progress = progress(2);
