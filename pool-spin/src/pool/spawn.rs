@@ -184,7 +184,8 @@ impl<S: System> SpinPool<S> {
 
 impl<S: System> Worker<'_, S> {
     /// Spawns a closure that runs in the background: it goes onto this worker's own deque, or, if
-    /// the deque is full, to the queue for closures from outside.
+    /// the deque is full or this worker is [isolated](Self::isolate), to the queue for closures
+    /// from outside.
     ///
     /// If the pool has no room for the closure, or has ended, it runs at once, within this call. So
     /// a closure that spawns itself needs [`try_spawn`](Self::try_spawn).
