@@ -2,8 +2,9 @@
 
 use std::{
     io, process,
-    sync::atomic::{AtomicBool, Ordering::SeqCst},
+    sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst},
     thread,
+    time::Duration,
 };
 
 use crate::support::{End, alone, end_of, fork};
@@ -56,6 +57,53 @@ fn a_child_that_leaves_a_scope_is_ended_if_its_jobs_are_in_the_parent() {
         });
         let child = pool.in_place_scope(|_| fork());
         let Some(child) = child else { process::exit(0) };
+        assert_eq!(end_of(child), End::Exit(0));
+    });
+}
+
+/// The scope of the standard library would wait for the threads as well.
+#[test]
+fn a_child_that_leaves_a_scoped_pool_is_ended() {
+    alone(|| {
+        for [threads, adopts] in [[1, 0], [2, 0], [2, 1]] {
+            thread::scope(|scope| {
+                scope.spawn(move || {
+                    let mut builder = ThreadPoolBuilder::new().num_threads(threads);
+                    if adopts > 0 {
+                        builder = builder.use_current_thread();
+                    }
+                    expect_abort(|fork| {
+                        let built = builder.build_scoped(pool_std::ThreadBuilder::run, |_| fork());
+                        built.unwrap();
+                    });
+                });
+            });
+        }
+    });
+}
+
+/// Nothing is left that it would wait for.
+#[test]
+fn a_child_that_leaves_a_scoped_pool_that_has_ended_continues() {
+    alone(|| {
+        let wrappers = AtomicUsize::new(0);
+        let wrapper = |thread: pool_std::ThreadBuilder| {
+            thread.run();
+            wrappers.fetch_add(1, SeqCst);
+        };
+        let builder = ThreadPoolBuilder::new().num_threads(2);
+        let child = builder.build_scoped(wrapper, |pool| {
+            pool.shutdown_timeout(Duration::MAX).unwrap();
+            while wrappers.load(SeqCst) < 2 {
+                thread::yield_now();
+            }
+            // The threads leave the scope a moment after their wrappers.
+            thread::sleep(Duration::from_millis(50));
+            fork()
+        });
+        let Some(child) = child.unwrap() else {
+            process::exit(0)
+        };
         assert_eq!(end_of(child), End::Exit(0));
     });
 }

@@ -3,11 +3,13 @@
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
+    sync::atomic::{AtomicUsize, Ordering},
     thread,
 };
 
 use super::{Settings, ThreadPoolBuilder};
 use crate::{
+    fork,
     thread_pool::{ThreadPool, end::take_part_in_the_end, error::BuildError, global},
     worker::{
         spawn::{DefaultSpawn, ScopedSpawn, ThreadSpawn},
@@ -142,6 +144,7 @@ impl ThreadPoolBuilder {
         W: Fn(ThreadBuilder) + Sync,
         F: FnOnce(&ThreadPool) -> R,
     {
+        let wrappers = AtomicUsize::new(0);
         thread::scope(|scope| {
             let mut registry = None;
             // Jobs that run in the wait below must not find that this thread is panicking.
@@ -149,7 +152,12 @@ impl ThreadPoolBuilder {
                 let spawn = ScopedSpawn(|thread: ThreadBuilder| {
                     registry.get_or_insert_with(|| thread.registry().clone());
                     let builder = thread.standard();
-                    builder.spawn_scoped(scope, || wrapper(thread)).map(drop)
+                    let running = RunningWrapper::new(&wrappers);
+                    let run = || {
+                        let _running = running;
+                        wrapper(thread);
+                    };
+                    builder.spawn_scoped(scope, run).map(drop)
                 });
                 let settings = self.settings;
                 let pool = ThreadPoolBuilder { settings, spawn }.build()?;
@@ -159,9 +167,34 @@ impl ThreadPoolBuilder {
             }));
             // The scope would wait for the threads as well, but without the release handler, for
             // whose token they may wait; and a worker of this pool or another one would run no jobs
-            // meanwhile. If this thread would wait for itself, only the scope waits.
-            _ = registry.map(|registry| take_part_in_the_end(&registry));
+            // meanwhile. If this thread would wait for itself, only the scope waits. In a child of the
+            // pool's process it would wait for threads of the parent, and so would the scope.
+            //
+            // Ordering: Relaxed. A child has no other thread that could change the count.
+            let waits = wrappers.load(Ordering::Relaxed) > 0;
+            match registry {
+                Some(registry) if fork::is_here(&registry) => _ = take_part_in_the_end(&registry),
+                Some(registry) if waits => fork::abort_if_forked(&registry),
+                _ => {}
+            }
             result.unwrap_or_else(|panic| resume_unwind(panic))
         })
+    }
+}
+
+/// A thread that runs the wrapper of a scoped pool, or is about to.
+struct RunningWrapper<'c>(&'c AtomicUsize);
+
+impl<'c> RunningWrapper<'c> {
+    fn new(count: &'c AtomicUsize) -> Self {
+        // Ordering: Relaxed here and below. It is a plain count, which only a child looks at.
+        count.fetch_add(1, Ordering::Relaxed);
+        Self(count)
+    }
+}
+
+impl Drop for RunningWrapper<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }
