@@ -102,6 +102,18 @@ pub unsafe trait Platform: Sized + 'static {
         let _ = registry;
     }
 
+    /// Whether the removal of a pool's last reference ends the pool. If not, the pool goes on
+    /// without references, and its workers are not requested to stop. By default it ends.
+    ///
+    /// For a platform whose process may be copied without the threads of its pools: the copy must
+    /// not end them. Called only for the last reference, and for those to a
+    /// [watched](Registry::watch) pool. In a pool that does not end,
+    /// [`on_reference_removed`](Self::on_reference_removed) is not called either.
+    fn can_end(registry: &Registry<Self>) -> bool {
+        let _ = registry;
+        true
+    }
+
     /// Observes that a reference to a pool was removed which is [watched](Registry::watch). The
     /// thread that has removed it calls this, and holds the registry in place by other means. By
     /// default nothing happens, because nothing watches the pool.

@@ -124,6 +124,12 @@ unsafe impl Platform for Std {
         registry.data().threads.pool_has_ended();
     }
 
+    fn can_end(registry: &Registry) -> bool {
+        // In a child, the end would call the drivers, which may share files with the parent's, and
+        // take locks that threads of the parent may hold.
+        fork::is_here(registry)
+    }
+
     fn on_reference_removed(registry: &Registry) {
         registry.data().idle.on_reference_removed(registry);
     }

@@ -53,6 +53,9 @@ impl<P: Platform> Registry<P> {
 
     #[cold]
     fn reference_removed_cold(&self, before: usize) {
+        if !P::can_end(self) {
+            return;
+        }
         if before == 1 {
             self.terminate();
         } else {

@@ -20,7 +20,8 @@ use std::{
 
 use crate::support::{End, alone, end_of, fork, in_child};
 use pool_std::{
-    ActiveWorkersError, ShutdownError, ThreadPool, ThreadPoolBuilder, WaitIdleError, join,
+    ActiveWorkersError, ShutdownError, ThreadPool, ThreadPoolBuilder, WaitIdleError,
+    driver::Driver, join,
 };
 
 fn pool(threads: usize) -> ThreadPool {
@@ -351,5 +352,37 @@ fn a_handle_of_the_parent_is_an_error() {
             !is_over && errors.into_iter().all(|it| it.unwrap_err().is_forked())
         });
         may_end.store(true, SeqCst);
+    });
+}
+
+/// The child leaves what has kept the pool. Its end would call the drivers, which share files with
+/// those of the parent, and would take locks that threads of the parent may hold.
+#[test]
+fn a_child_does_not_end_a_pool_of_the_parent() {
+    struct NotesEnd(Arc<AtomicBool>);
+
+    impl Driver for NotesEnd {
+        fn end(&self) {
+            self.0.store(true, SeqCst);
+        }
+    }
+
+    alone(|| {
+        let has_ended = Arc::new(AtomicBool::new(false));
+        let driver = NotesEnd(has_ended.clone());
+        let builder = ThreadPoolBuilder::new().num_threads(1);
+        let pool = builder.driver(|_| Ok(driver)).build().unwrap();
+        let child = pool.in_place_scope(|_| {
+            // From now on only the scope keeps the pool.
+            let begun = pool.shutdown_timeout(Duration::ZERO);
+            assert_eq!(begun, Err(ShutdownError::FromWorker));
+            fork()
+        });
+        let Some(child) = child else {
+            process::exit(i32::from(has_ended.load(SeqCst)));
+        };
+        assert_eq!(end_of(child), End::Exit(0));
+        pool.shutdown().unwrap();
+        assert!(has_ended.load(SeqCst));
     });
 }
