@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::{platform::WorkerThread, seeded::point_if_seeded};
+use crate::{fork, platform::WorkerThread, seeded::point_if_seeded};
 
 /// How long a thread sleeps that cannot be told what it waits for.
 const NAP: Duration = Duration::from_millis(1);
@@ -31,7 +31,8 @@ impl Limit {
 
     /// Calls `holds` until it returns true. Between two calls the worker, if this thread is one,
     /// runs a job by `run_one`, or else the thread sleeps for a moment. Returns false when the time
-    /// is over.
+    /// is over, or if the job has forked the process and this is the child: no other thread is
+    /// there.
     ///
     /// A worker does not sleep by its pool's protocol, which knows no limits. It counts as awake,
     /// so a job that it alone may run waits for the end of the nap at most.
@@ -44,7 +45,8 @@ impl Limit {
         // Liveness: the time ends.
         while !holds() {
             let remaining = self.remaining();
-            if remaining.is_zero() {
+            let has_forked = worker.is_some_and(|worker| !fork::is_here(worker.registry()));
+            if remaining.is_zero() || has_forked {
                 return false;
             }
             if !worker.is_some_and(&run_one) {

@@ -112,18 +112,27 @@ impl ThreadPool {
         }
         if let Some(worker) = current_worker_of(registry) {
             // It is in no job, so there is none that the others could disturb.
-            if !limit.poll(Some(worker), WorkerThread::yield_now, || {
+            let is_in_time = limit.poll(Some(worker), WorkerThread::yield_now, || {
                 !registry.has_references()
-            }) {
+            });
+            // It takes part in the end, as the other workers do.
+            while is_in_time && worker.yield_now() {}
+            // One of these jobs may have forked the process, and end in the child.
+            if !fork::is_here(registry) {
+                return Err(ShutdownError::Forked);
+            }
+            if !is_in_time {
                 return Err(ShutdownError::TimedOut);
             }
-            // It takes part in the end, as the other workers do.
-            while worker.yield_now() {}
         }
         let parts = registry.data();
         let has_ended = parts
             .threads
             .wait_until_stopped_for(limit, &parts.handlers.runnable);
+        if !fork::is_here(registry) {
+            // A job that this thread has run as a worker of another pool has forked.
+            return Err(ShutdownError::Forked);
+        }
         if !has_ended {
             return Err(ShutdownError::TimedOut);
         }

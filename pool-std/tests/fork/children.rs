@@ -386,3 +386,52 @@ fn a_child_does_not_end_a_pool_of_the_parent() {
         assert!(has_ended.load(SeqCst));
     });
 }
+
+/// The wait polls, and so does not come to a sleep that would end the child.
+#[test]
+fn a_child_of_a_job_does_not_wait_on_in_a_wait_with_a_limit_below() {
+    alone(|| {
+        let [pool, other] = [pool(1), pool(1)];
+        let may_end = Arc::new(AtomicBool::new(false));
+        let job_may_end = may_end.clone();
+        let mut job = other.spawn_handle(move || {
+            while !job_may_end.load(SeqCst) {
+                thread::yield_now();
+            }
+        });
+        pool.install(|| {
+            spawn_a_fork(move || may_end.store(true, SeqCst));
+            if !job.wait_timeout(Duration::MAX) {
+                process::exit(0);
+            }
+        });
+    });
+}
+
+#[test]
+fn a_child_of_a_job_that_a_shutdown_runs_is_told_so() {
+    alone(|| {
+        thread::scope(|threads| {
+            threads.spawn(|| {
+                let builder = ThreadPoolBuilder::new().num_threads(1).use_current_thread();
+                let adopting = builder.build().unwrap();
+                adopting.install(|| spawn_a_fork(|| ()));
+                match adopting.shutdown_timeout(Duration::MAX) {
+                    Ok(()) => {}
+                    result => process::exit(i32::from(result != Err(ShutdownError::Forked))),
+                }
+            });
+        });
+    });
+}
+
+/// Spawns a job that forks, and then in the parent waits for the child, which must exit with 0, and
+/// calls the closure.
+fn spawn_a_fork(then: impl FnOnce() + Send + 'static) {
+    pool_std::spawn(|| {
+        if let Some(child) = fork() {
+            assert_eq!(end_of(child), End::Exit(0));
+            then();
+        }
+    });
+}
