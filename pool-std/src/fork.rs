@@ -107,7 +107,14 @@ fn has_forked() -> ! {
 /// about to wait for a thread of the pool: it would wait forever, in a frame that cannot be left.
 #[inline]
 pub(crate) fn abort_if_forked(registry: &Registry) {
-    if !is_here(registry) {
+    abort_unless_in(registry.data().process);
+}
+
+/// Aborts the process unless it is this one. For a thread that is about to wait for a thread of
+/// that process, as [`abort_if_forked`] says.
+#[inline]
+pub(crate) fn abort_unless_in(process: Process) {
+    if process != Process::current() {
         abort();
     }
 }

@@ -2,7 +2,7 @@
 
 use std::{
     mem,
-    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, TryLockError},
+    sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError},
     thread,
     time::{Duration, Instant},
 };
@@ -13,7 +13,10 @@ use super::{
     panics::{FirstPanics, Record},
     system::SystemThread,
 };
-use crate::thread_pool::handlers::PanicHandler;
+use crate::{
+    fork::{self, Process},
+    thread_pool::handlers::PanicHandler,
+};
 
 mod guards;
 mod looks;
@@ -54,6 +57,8 @@ pub(crate) struct Turns {
     at_rest: Condvar,
     /// The panics of the program, if one is explored.
     first_panics: Option<FirstPanics>,
+    /// The process of the members, if there are any.
+    process: OnceLock<Process>,
 }
 
 impl Turns {
@@ -74,11 +79,13 @@ impl Turns {
             }),
             at_rest: Condvar::new(),
             first_panics: is_recorded.then(FirstPanics::default),
+            process: OnceLock::new(),
         })
     }
 
     /// Adds members that are absent. Returns the number of the first one.
     pub(super) fn add(&self, count: usize) -> usize {
+        self.process.get_or_init(Process::current);
         let mut state = self.lock();
         let first = state.members.len();
         state.members.resize_with(first + count, || Member {
@@ -336,8 +343,19 @@ impl Turns {
                 Ok(state) => return state,
                 Err(TryLockError::Poisoned(error)) => return error.into_inner(),
                 // Liveness: no thread keeps the lock for long, nor while it waits.
-                Err(TryLockError::WouldBlock) => thread::yield_now(),
+                Err(TryLockError::WouldBlock) => {
+                    self.abort_in_child();
+                    thread::yield_now();
+                }
             }
+        }
+    }
+
+    /// Aborts the process if it is a child of the members' process, in which the caller is about to
+    /// wait for one of them.
+    fn abort_in_child(&self) {
+        if let Some(&process) = self.process.get() {
+            fork::abort_unless_in(process);
         }
     }
 
@@ -347,6 +365,7 @@ impl Turns {
         // thread that wakes it. A member that keeps the turn gives it back at its next point, or a
         // member that is ready takes it away.
         while state.turn != Some(member) {
+            self.abort_in_child();
             let bell = state.members[member].bell.clone();
             if state.members[member].status != Status::Ready {
                 state = bell.wait(state).unwrap_or_else(PoisonError::into_inner);

@@ -2,7 +2,10 @@
 
 use std::{
     io, process,
-    sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst},
+    sync::{
+        atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst},
+        mpsc,
+    },
     thread,
     time::Duration,
 };
@@ -105,6 +108,28 @@ fn a_child_that_leaves_a_scoped_pool_that_has_ended_continues() {
             process::exit(0)
         };
         assert_eq!(end_of(child), End::Exit(0));
+    });
+}
+
+/// In a child, none of the other workers takes the turn that it is given.
+#[test]
+fn a_child_that_leaves_a_job_of_a_seeded_pool_is_ended() {
+    alone(|| {
+        for seed in 0..8 {
+            let builder = ThreadPoolBuilder::new().num_threads(4).seeded(seed);
+            let pool = builder.build().unwrap();
+            let (sender, receiver) = mpsc::channel();
+            pool.install(|| {
+                pool_std::scope(|scope| {
+                    // All workers are woken, and wait for their turns.
+                    (0..4).for_each(|_| scope.spawn(|_| ()));
+                    if let Some(child) = fork() {
+                        sender.send(child).unwrap();
+                    }
+                });
+            });
+            assert_eq!(end_of(receiver.recv().unwrap()), End::Signal(libc::SIGABRT));
+        }
     });
 }
 
