@@ -88,20 +88,27 @@ fn a_child_that_leaves_a_scoped_pool_is_ended() {
 /// Nothing is left that it would wait for.
 #[test]
 fn a_child_that_leaves_a_scoped_pool_that_has_ended_continues() {
+    static ENDED: AtomicUsize = AtomicUsize::new(0);
+    /// Is dropped when its thread has left the scope.
+    struct CountsEnd;
+    impl Drop for CountsEnd {
+        fn drop(&mut self) {
+            ENDED.fetch_add(1, SeqCst);
+        }
+    }
+    thread_local!(static END: CountsEnd = const { CountsEnd });
+
     alone(|| {
-        let wrappers = AtomicUsize::new(0);
         let wrapper = |thread: pool_std::ThreadBuilder| {
+            END.with(|_| ());
             thread.run();
-            wrappers.fetch_add(1, SeqCst);
         };
         let builder = ThreadPoolBuilder::new().num_threads(2);
         let child = builder.build_scoped(wrapper, |pool| {
             pool.shutdown_timeout(Duration::MAX).unwrap();
-            while wrappers.load(SeqCst) < 2 {
+            while ENDED.load(SeqCst) < 2 {
                 thread::yield_now();
             }
-            // The threads leave the scope a moment after their wrappers.
-            thread::sleep(Duration::from_millis(50));
             fork()
         });
         let Some(child) = child.unwrap() else {
