@@ -11,7 +11,7 @@ use crate::{
     guest::Seat,
     job::JobRef,
     platform::Platform,
-    primitive::{AtomicBool, Ordering},
+    primitive::{AtomicU8, Ordering},
     queue::JobQueue as _,
 };
 
@@ -26,11 +26,8 @@ pub struct WorkerShared<P: Platform> {
     /// Jobs that this worker spawned to be run in first-in first-out order.
     fifo: JobFifo<P>,
     terminate: CoreLatch,
-    /// Whether the deque may hold jobs that the worker may leave to others, other than those of
-    /// joins.
-    may_hold_posted: AtomicBool,
-    /// Whether the deque may hold a job that a worker waits for in isolation and may not take.
-    owes_job: AtomicBool,
+    /// What the deque may hold: [`POSTED`] and [`OWED`]. The worker alone writes this.
+    may_hold: AtomicU8,
     /// Which thread uses the other half.
     seat: Seat<P>,
     lone_sleep: LoneSleep,
@@ -38,6 +35,11 @@ pub struct WorkerShared<P: Platform> {
     shield: Shield,
     observer: P::Observer,
 }
+
+/// Jobs that the worker may leave to others, other than those of joins.
+const POSTED: u8 = 1;
+/// A job that a worker waits for in isolation and may not take.
+const OWED: u8 = 2;
 
 /// Storage for the shared halves of the workers of one [`Registry`](crate::Registry).
 ///
@@ -125,11 +127,11 @@ impl<P: Platform> WorkerShared<P> {
             observer: P::Observer,
         ) -> Self {
             let (terminate, seat) = (CoreLatch::new(), Seat::new());
-            let (may_hold_posted, owes_job) = (AtomicBool::new(false), AtomicBool::new(false));
+            let may_hold = AtomicU8::new(0);
             let (lone_sleep, lineage) = (LoneSleep::new(), PublishedLineage::new());
             Self {
-                deque, inbox, fifo: JobFifo::new(fifo), terminate, may_hold_posted, owes_job, seat,
-                lone_sleep, lineage, shield: Shield::new(), observer,
+                deque, inbox, fifo: JobFifo::new(fifo), terminate, may_hold, seat, lone_sleep,
+                lineage, shield: Shield::new(), observer,
             }
         }
     }
@@ -177,11 +179,12 @@ impl<P: Platform> WorkerShared<P> {
     #[inline]
     pub(super) fn note_posted(&self) {
         // Ordering: Relaxed; the worker alone writes this.
-        if !self.may_hold_posted.load(Ordering::Relaxed) {
+        let held = self.may_hold.load(Ordering::Relaxed);
+        if held & POSTED == 0 {
             // Ordering: Relaxed. The caller's fence comes after this store, and after the push. It
             // pairs with the fence of a worker that stops searching: either that worker sees both,
             // or the caller sees that it does not search any more.
-            self.may_hold_posted.store(true, Ordering::Relaxed);
+            self.may_hold.store(held | POSTED, Ordering::Relaxed);
         }
     }
 
@@ -189,9 +192,10 @@ impl<P: Platform> WorkerShared<P> {
     #[inline]
     pub(super) fn forget_posted(&self) {
         // Ordering: Relaxed; the worker alone writes this, here and above.
-        if self.may_hold_posted.load(Ordering::Relaxed) {
+        let held = self.may_hold.load(Ordering::Relaxed);
+        if held & POSTED != 0 {
             // Ordering: Relaxed; a thread that does not see it yet wakes one worker too many.
-            self.may_hold_posted.store(false, Ordering::Relaxed);
+            self.may_hold.store(held & !POSTED, Ordering::Relaxed);
         }
     }
 
@@ -199,27 +203,29 @@ impl<P: Platform> WorkerShared<P> {
     /// deque and after a fence.
     pub(crate) fn may_hold_posted(&self) -> bool {
         // Ordering: Relaxed, see `note_posted`.
-        self.may_hold_posted.load(Ordering::Relaxed)
+        self.may_hold.load(Ordering::Relaxed) & POSTED != 0
     }
 
     /// See [`WorkerThread::note_owed_job`](super::WorkerThread::note_owed_job).
     pub(super) fn note_owed_job(&self) {
-        // Ordering: Relaxed; the push of the job publishes it.
-        self.owes_job.store(true, Ordering::Relaxed);
+        // Ordering: Relaxed; the worker alone writes this, and the push of the job publishes it.
+        let held = self.may_hold.load(Ordering::Relaxed);
+        self.may_hold.store(held | OWED, Ordering::Relaxed);
     }
 
     /// Notes that the deque is empty, before the worker leaves.
     pub(super) fn forget_owed_jobs(&self) {
-        // Ordering: Release pairs with `owes_job`: a thief that sees this claims none of the jobs
-        // that were there.
-        self.owes_job.store(false, Ordering::Release);
+        // Ordering: Relaxed for the load; the worker alone writes this. Release pairs with
+        // `owes_job`: a thief that sees this claims none of the jobs that were there.
+        let held = self.may_hold.load(Ordering::Relaxed);
+        self.may_hold.store(held & !OWED, Ordering::Release);
     }
 
     /// Whether the deque may hold a job that a worker waits for in isolation and may not take. A
     /// thief asks when it has seen the job.
     pub(crate) fn owes_job(&self) -> bool {
         // Ordering: Acquire pairs with `forget_owed_jobs`.
-        self.owes_job.load(Ordering::Acquire)
+        self.may_hold.load(Ordering::Acquire) & OWED != 0
     }
 
     /// Returns the word that says which thread uses the other half.
