@@ -86,8 +86,8 @@ pub(super) mod kept {
 
     impl<S: System> SpinPool<S> {
         /// Returns the last events of a worker, oldest first: at most 255. Times are in
-        /// [nanoseconds](Machine::nanoseconds). With the parker [`Traced`](crate::Traced), they tell
-        /// which worker has woken this one.
+        /// [nanoseconds](Machine::nanoseconds). With the parker [`Traced`](crate::Traced), they
+        /// tell which worker has woken this one.
         ///
         /// Any core may call this, and so may an interrupt handler, while the worker continues. A
         /// debug probe or a console can read the events.

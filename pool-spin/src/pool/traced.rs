@@ -29,7 +29,7 @@ use crate::machine::{CoreParker, Machine};
 ///     type Parker = Traced<Spin, Self>;
 /// }
 /// #
-/// # // SAFETY: 1. There is one core, with number 0, and one pointer. 2. A static is always the same.
+/// # // SAFETY: 1. There is one core, with number 0, and one pointer. 2. A static stays the same.
 /// # unsafe impl CoreNumber for Board {
 /// #     fn number() -> usize {
 /// #         0

@@ -167,8 +167,8 @@ impl ThreadPoolBuilder {
             }));
             // The scope would wait for the threads as well, but without the release handler, for
             // whose token they may wait; and a worker of this pool or another one would run no jobs
-            // meanwhile. If this thread would wait for itself, only the scope waits. In a child of the
-            // pool's process it would wait for threads of the parent, and so would the scope.
+            // meanwhile. If this thread would wait for itself, only the scope waits. In a child of
+            // the pool's process it would wait for threads of the parent, and so would the scope.
             //
             // Ordering: Relaxed. A child has no other thread that could change the count.
             let waits = wrappers.load(Ordering::Relaxed) > 0;
