@@ -26,8 +26,9 @@ pub(crate) struct Lane {
 }
 
 /// Lanes that keep processors busy and whose tests do not depend on time. They run beside the
-/// others, on what these leave of the processors. Each has a directory of its own to build in, or
-/// another lane would wait there for one that has a lower priority.
+/// others, on what these leave of the processors. None builds in the directory of a lane that runs
+/// at the same time, which would wait there for one that has a lower priority: `lint` shares that
+/// of `loom`, and comes first.
 pub(crate) const BACKGROUND_LANES: &[Lane] = &[
     Lane {
         name: "miri",

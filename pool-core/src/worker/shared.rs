@@ -224,7 +224,9 @@ impl<P: Platform> WorkerShared<P> {
     /// Whether the deque may hold a job that a worker waits for in isolation and may not take. A
     /// thief asks when it has seen the job.
     pub(crate) fn owes_job(&self) -> bool {
-        // Ordering: Acquire pairs with `forget_owed_jobs`.
+        // Ordering: Acquire pairs with `forget_owed_jobs`. A value that `note_posted` has stored
+        // since publishes nothing. The thief's claim fails then, too, since it is an exchange,
+        // which acts on the newest position.
         self.may_hold.load(Ordering::Acquire) & OWED != 0
     }
 

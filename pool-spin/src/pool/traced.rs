@@ -10,8 +10,8 @@ use crate::machine::{CoreParker, Machine};
 ///
 /// Workers sleep as with `P`. `M` is the machine that names this type as its
 /// [`Parker`](Machine::Parker). When a worker wakes, the event in its trace names the worker that
-/// has woken it, and the [time](Machine::nanoseconds) of that. Each wake-up takes some ten
-/// instructions more. Without the feature `trace`, this is the same as `P`.
+/// has woken it, and the [time](Machine::nanoseconds) of that. Each wake-up reads the clock once
+/// more. Without the feature `trace`, this is the same as `P`.
 ///
 /// The number of the waker is its index in the pool plus one. It is zero for a core that is not a
 /// worker at that moment. An interrupt handler counts as the worker that it has interrupted. If

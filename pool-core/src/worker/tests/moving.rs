@@ -81,14 +81,27 @@ fn the_jobs_of_joins_are_not_moved() {
 /// before it leaves, and the thief would not.
 #[test]
 fn nothing_is_moved_from_a_worker_that_owes_a_job() {
-    with_jobs(|_, [owner, thief]: &[_; 2], jobs: [_; 8]| {
+    with_jobs(|_, [owner, thief]: &[_; 2], jobs: [_; 16]| {
+        let (owed, later) = jobs.split_at(8);
         owner.note_owed_job();
         // SAFETY: 1. each is used for this alone.
-        unsafe { owner.post_many(&jobs) };
+        unsafe { owner.post_many(owed) };
         assert_eq!([steal_one(thief), steal_one(thief)], [0, 0]);
         assert_eq!(owner.own().len(), 6);
+        assert!(
+            owner.shared().may_hold_posted(),
+            "one note leaves the other"
+        );
         owner.run_owed_jobs();
         assert!(owner.own().is_empty() && !owner.shared().owes_job());
+        assert!(
+            owner.shared().may_hold_posted(),
+            "one note leaves the other"
+        );
+
+        // SAFETY: 1. as above.
+        unsafe { owner.post_many(later) };
+        assert!(steal_one(thief) + steal_one(thief) > 0, "it owes none");
     });
 }
 

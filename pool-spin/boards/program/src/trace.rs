@@ -23,7 +23,7 @@ pub(crate) fn print<B: Board, const CORES: usize>(pool: &'static Pool<B, CORES>)
                     let worker = waker - 1;
                     let ago = time.saturating_sub(at);
                     Console::<B>::line(format_args!(
-                        "{time:>16} Wake by worker {worker}, {ago} ago"
+                        "{time:>16} Wake by worker {worker}, {ago} ns ago"
                     ));
                 }
                 _ => Console::<B>::line(format_args!("{time:>16} {event:?}")),
