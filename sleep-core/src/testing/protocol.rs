@@ -17,7 +17,7 @@ use crate::{
 };
 
 mod guest;
-mod scenarios;
+pub(super) mod scenarios;
 mod sources;
 
 use scenarios::Jobs;

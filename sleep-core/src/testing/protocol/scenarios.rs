@@ -32,8 +32,8 @@ pub(super) enum Jobs {
 }
 
 /// One program whose schedules are explored.
-pub(super) struct Scenario<S> {
-    title: &'static str,
+pub(crate) struct Scenario<S> {
+    pub(crate) title: &'static str,
     workers: usize,
     preemptions: usize,
     spurious: usize,
@@ -66,7 +66,7 @@ impl<S: SleepProtocol<Parker = ScheduledParker> + Send + Sync + 'static> Scenari
         }
     }
 
-    pub(super) fn run(&self, make: &impl Fn(usize) -> S) {
+    pub(crate) fn run(&self, make: &impl Fn(usize) -> S) {
         let mut actors: Vec<(_, Script<Pool<S>>)> = Vec::new();
         for (index, name) in WORKERS.into_iter().enumerate().take(self.workers) {
             actors.push((name, Arc::new(move |pool| pool.work(index))));
@@ -99,7 +99,7 @@ fn counts_are_zero<S: SleepProtocol>(pool: &Pool<S>) -> Result<(), String> {
 }
 
 /// Returns those for every protocol, the smallest first.
-pub(super) fn of_protocol<S>() -> Vec<Scenario<S>>
+pub(crate) fn of_protocol<S>() -> Vec<Scenario<S>>
 where
     S: SleepProtocol<Parker = ScheduledParker> + Send + Sync + 'static,
 {
@@ -210,7 +210,7 @@ where
 }
 
 /// Returns those for protocols that lend seats.
-pub(super) fn of_lending<S>() -> Vec<Scenario<S>>
+pub(crate) fn of_lending<S>() -> Vec<Scenario<S>>
 where
     S: LendSeats<Parker = ScheduledParker> + Send + Sync + 'static,
 {
@@ -253,7 +253,7 @@ where
 }
 
 /// Returns those for protocols that may leave out workers that sleep.
-pub(super) fn of_awake_set<S>() -> Vec<Scenario<S>>
+pub(crate) fn of_awake_set<S>() -> Vec<Scenario<S>>
 where
     S: AwakeSet<Parker = ScheduledParker> + Send + Sync + 'static,
 {
