@@ -117,7 +117,8 @@ pub(crate) const LANES: &[Lane] = &[
     },
     Lane {
         name: "docs",
-        about: "rustdoc without a warning, links and figures of all pages, packages that stand alone",
+        about: "rustdoc without a warning, examples, links and figures of all pages, packages that \
+                stand alone",
         run: docs,
     },
 ];

@@ -8,7 +8,7 @@ use cargo_metadata::{MetadataCommand, Package};
 use crate::{command::Step, root, target};
 
 /// Members of the workspace that only this repository uses.
-const NOT_SHIPPED: [&str; 6] = [
+pub(crate) const NOT_SHIPPED: [&str; 6] = [
     "dedup",
     "dedup-cluster",
     "drop-in-tests",
@@ -19,7 +19,7 @@ const NOT_SHIPPED: [&str; 6] = [
 
 /// Packages whose documentation is that of the original. A macro of `drop-in-tests` gives them
 /// programs that must not compile.
-const WITHOUT_EXAMPLES: [&str; 2] = ["rayon-core", "rustc-rayon-core"];
+pub(crate) const WITHOUT_EXAMPLES: [&str; 2] = ["rayon-core", "rustc-rayon-core"];
 
 /// What some examples need.
 const FEATURES_OF_EXAMPLES: &str = "pool-spin/deadlock,pool-spin/host,sleep-core/testing";

@@ -4,7 +4,11 @@
 use anyhow::Result;
 
 use super::{FEATURES_OF_POOL_SPIN, FEATURES_OF_POOL_STD, SCHEDULED, need_make};
-use crate::{command::Step, simulate, target};
+use crate::{
+    command::Step,
+    packages::{NOT_SHIPPED, WITHOUT_EXAMPLES},
+    simulate, target,
+};
 
 /// What the environment can choose instead of how pools sleep by default.
 const WAYS_TO_SLEEP: [(&str, &str); 4] = [
@@ -65,11 +69,14 @@ const NOT_OPTIMIZED: [&str; 11] = [
 pub(super) fn run(quick: bool) -> Result<u64> {
     need_make()?;
     let everything = || Step::cargo(&["test", "--workspace"]);
-    // In two steps, or one takes longer than a step may on a busy machine.
     let mut tests = everything()
         .args(["--lib", "--bins", "--tests", "--examples"])
         .run_tests()?;
-    tests += everything().args(["--doc"]).run_tests()?;
+    // The lane `docs` runs the examples of the other packages.
+    let packages = NOT_SHIPPED.into_iter().chain(WITHOUT_EXAMPLES);
+    tests += Step::cargo(&["test", "--doc"])
+        .args(packages.flat_map(|name| ["--package", name]))
+        .run_tests()?;
     for (variable, value) in WAYS_TO_SLEEP {
         tests += everything()
             .args(TESTS_OF_SLEEP.map(|name| ["--test", name]).concat())
