@@ -190,8 +190,10 @@ pub trait WorkerParker: Send + Sync {
 /// assert_eq!(calls(0), 1, "the pool keeps its driver");
 /// ```
 pub fn with<D: Driver, R>(make: impl FnOnce() -> D, closure: impl FnOnce(Pool<'_>, &D) -> R) -> R {
-    PoolGuard::current().while_held(|registry| {
+    let guard = PoolGuard::current();
+    let registry = guard.to_arc();
+    guard.while_held(|_| {
         let driver = registry.data().drivers.get_or_add(make);
-        closure(Pool::new(registry), driver)
+        closure(Pool::new(&registry), driver)
     })
 }

@@ -106,7 +106,7 @@ where
 /// before it comes to the closure drops that, too: what follows jobs, such as a subscriber of
 /// `tracing`, has panicked.
 pub(crate) fn broadcast_on<R: Send, V: Send>(
-    registry: &Arc<Registry>,
+    registry: &Registry,
     visit: impl Fn() -> V,
     job: impl Fn(BroadcastContext<'_>) -> R + Sync,
 ) -> Vec<R> {
@@ -149,7 +149,7 @@ pub(crate) fn broadcast_on<R: Send, V: Send>(
 }
 
 pub(crate) fn spawn_broadcast_on(
-    registry: &Arc<Registry>,
+    registry: &Registry,
     job: impl Fn(BroadcastContext<'_>) + Send + Sync + 'static,
 ) {
     let job = Arc::new(job);

@@ -1,6 +1,6 @@
 //! Scopes: any number of jobs, which may borrow from the frame that waits for them.
 
-use std::{fmt, marker::PhantomData, panic::RefUnwindSafe, sync::Arc};
+use std::{fmt, marker::PhantomData, panic::RefUnwindSafe, ptr, sync::Arc};
 
 use pool_core::{JobRef, ScopeCore};
 
@@ -47,10 +47,10 @@ pub struct Scope<'scope> {
 /// What all workers read comes first, and what they write is in the `core` apart from that.
 #[repr(C)]
 struct ScopeBase<'scope> {
-    registry: Arc<Registry>,
+    /// It outlives the scope, by `new`, and so does the worker of `core`.
+    registry: &'static Registry,
     /// The jobs that no worker has queued, if the scope's worker waits in isolation.
     outside: OnceLock<Arc<OutsideJobs>>,
-    /// Its worker outlives it, by `new`.
     core: ScopeCore<'static, Std>,
     marker: Marker<'scope>,
 }
@@ -117,25 +117,34 @@ where
 }
 
 pub(crate) fn in_place_scope_on<'scope, R>(
-    registry: &Arc<Registry>,
+    registry: &Registry,
     body: impl FnOnce(&Scope<'scope>) -> R,
 ) -> R {
-    // SAFETY: 1. this thread stays the worker until the call returns, and the scope ends before.
-    let owner = unsafe { WorkerThread::current() };
-    let scope = Scope {
-        base: ScopeBase::new(owner, registry.clone()),
-    };
+    // SAFETY: 1. the scope ends before this call does.
+    let (owner, base) = unsafe { ScopeBase::new(registry) };
+    let scope = Scope { base };
     scope.base.complete(owner, || body(&scope))
 }
 
 impl<'scope> ScopeBase<'scope> {
-    fn new(owner: Option<&'static WorkerThread>, registry: Arc<Registry>) -> Self {
-        Self {
-            core: ScopeCore::new(owner, &registry),
+    /// Creates a scope on this pool. Also returns the worker that this thread is, which waits for
+    /// the scope.
+    ///
+    /// # Safety
+    /// 1. The scope ends before the caller returns, and before the registry does.
+    unsafe fn new(registry: &Registry) -> (Option<&'static WorkerThread>, Self) {
+        // SAFETY: 1. this thread stays the worker until the caller returns, and by obligation 1 the
+        // scope ends before.
+        let owner = unsafe { WorkerThread::current() };
+        // SAFETY: the scope, which has the reference, ends before the registry by obligation 1.
+        let registry = unsafe { &*ptr::from_ref(registry) };
+        let base = Self {
+            core: ScopeCore::new(owner, registry),
             outside: OnceLock::new(),
             registry,
             marker: PhantomData,
-        }
+        };
+        (owner, base)
     }
 }
 
@@ -147,7 +156,7 @@ impl ScopeBase<'_> {
     fn complete<R>(&self, owner: Option<&WorkerThread>, body: impl FnOnce() -> R) -> R {
         // A worker runs what it can by itself, and ends the process when it would sleep.
         let waits = || owner.is_none() && self.core.has_pending_jobs();
-        let body = || fork::abort_if_forked_in(&self.registry, &waits, body);
+        let body = || fork::abort_if_forked_in(self.registry, &waits, body);
         self.core.complete_by(body, |body| self.run(owner, body))
     }
 
@@ -170,7 +179,7 @@ impl ScopeBase<'_> {
         let outside = self.outside.get_or_init(Arc::default);
         // SAFETY: 1. obligation 1 is forwarded to our caller; 2. a job of the scope keeps the pool,
         // or the scope's body does.
-        unsafe { outside.push(&self.registry, job) };
+        unsafe { outside.push(self.registry, job) };
         self.registry.call_isolated_waiter(waiter);
     }
 }
@@ -178,7 +187,7 @@ impl ScopeBase<'_> {
 impl Drop for ScopeBase<'_> {
     fn drop(&mut self) {
         if let Some(outside) = self.outside.get_mut() {
-            outside.end(&self.registry);
+            outside.end(self.registry);
         }
     }
 }
@@ -213,7 +222,7 @@ unsafe fn spawn_broadcast_in<S: AnyScope>(
 impl<'scope> Scope<'scope> {
     /// Returns the pool that runs the jobs.
     pub(super) fn registry(&self) -> &Registry {
-        &self.base.registry
+        self.base.registry
     }
 
     /// Spawns a job. The job receives the scope, so that it may spawn more.
@@ -250,7 +259,7 @@ impl<'scope> Scope<'scope> {
     ///    this scope.
     #[inline]
     pub(super) unsafe fn spawn_job(&self, job: JobRef) {
-        let worker = current_worker_of(&self.base.registry);
+        let worker = current_worker_of(self.base.registry);
         self.base.core.add_job(worker);
         // SAFETY: 1. is forwarded to our caller.
         unsafe {
@@ -285,7 +294,7 @@ impl<'scope> Scope<'scope> {
     {
         // SAFETY: 1. `queue_many` queues it; 2. `'scope` outlives the scope; 3. by `add_jobs`.
         let job = |body| unsafe { uncounted_scope_job(self, body) };
-        let registry = &self.base.registry;
+        let registry = self.base.registry;
         let worker = current_worker_that_posts(registry);
         if worker.is_none() && self.base.core.isolated_waiter().is_some() {
             // The worker that waits does not look into the injector.
@@ -312,7 +321,7 @@ impl<'scope> Scope<'scope> {
         F: Fn(&Self, BroadcastContext<'_>) + Send + Sync + 'scope,
     {
         // SAFETY: 1. `'scope` outlives the scope.
-        unsafe { spawn_broadcast_in(self, &self.base.registry, body) };
+        unsafe { spawn_broadcast_in(self, self.base.registry, body) };
     }
 }
 
@@ -328,7 +337,7 @@ fn current_worker_that_posts(registry: &Registry) -> Option<&WorkerThread> {
 impl ScopeBase<'_> {
     fn debug(&self, output: &mut fmt::DebugStruct<'_, '_>) -> fmt::Result {
         output
-            .field("pool_id", &PoolId::of(&self.registry))
+            .field("pool_id", &PoolId::of(self.registry))
             .field("panic", &self.core.has_panicked())
             .field("job_completed_latch", &self.core)
             .finish()

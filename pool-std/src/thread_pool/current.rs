@@ -1,6 +1,6 @@
 //! The current pool of a thread: its own, or the global one, and what keeps it from ending.
 
-use std::{cell::Cell, marker::PhantomData, mem::MaybeUninit, sync::Arc};
+use std::{mem::MaybeUninit, sync::Arc};
 
 use pool_core::{Call, ColdArg};
 
@@ -16,94 +16,9 @@ use crate::{
     worker::{current_worker_of, frames},
 };
 
-thread_local! {
-    /// The number of frames of this thread that keep its own pool from ending.
-    static KEEPING_OWN_POOL: Cell<usize> = const { Cell::new(0) };
-}
+mod guard;
 
-/// Whether a frame of this thread keeps from ending the pool whose worker the thread is.
-pub(crate) fn keeps_own_pool() -> bool {
-    KEEPING_OWN_POOL.get() > 0
-}
-
-/// Calls a closure in a frame that counts as one that keeps this thread's own pool from ending. So
-/// the closure cannot end the worker that the thread is. It does not unwind.
-pub(crate) fn keeping_own_pool<R>(closure: impl FnOnce() -> R) -> R {
-    KEEPING_OWN_POOL.set(KEEPING_OWN_POOL.get() + 1);
-    let result = closure();
-    end_keeping();
-    result
-}
-
-/// Counts one frame less. In a child of the process, the frames that were begun before it are not
-/// counted.
-fn end_keeping() {
-    KEEPING_OWN_POOL.set(KEEPING_OWN_POOL.get().saturating_sub(1));
-}
-
-/// Forgets, in a child of the process, the frames that keep a pool of the parent.
-pub(crate) fn forget_frames() {
-    KEEPING_OWN_POOL.set(0);
-}
-
-/// Keeps a pool from ending while it is held.
-pub(crate) struct PoolGuard {
-    registry: Arc<Registry>,
-    /// This thread was a worker of the pool, and counts the guard in `KEEPING_OWN_POOL`.
-    is_own: bool,
-    /// The guard is dropped on the thread that counts it.
-    not_send: PhantomData<*const ()>,
-}
-
-impl PoolGuard {
-    /// Guards the pool whose worker this thread is, or lends, or else the global pool. An adopted
-    /// thread and an exit handler may be workers of a pool that has ended; they get the global
-    /// pool, too.
-    pub(crate) fn current() -> Self {
-        add_reference_to_current(|current| match current {
-            Current::Own(worker) => {
-                KEEPING_OWN_POOL.set(KEEPING_OWN_POOL.get() + 1);
-                Self::counted(pool_of(worker), true)
-            }
-            Current::Lent(registry) => Self::counted(registry, false),
-            Current::Global(registry) => Self::counted(registry.clone(), false),
-        })
-    }
-
-    /// Guards this pool by a reference that the caller has added. `is_own` says that it is counted
-    /// in `KEEPING_OWN_POOL`.
-    fn counted(registry: Arc<Registry>, is_own: bool) -> Self {
-        Self {
-            registry,
-            is_own,
-            not_send: PhantomData,
-        }
-    }
-
-    /// Returns the pool.
-    pub(crate) fn registry(&self) -> &Arc<Registry> {
-        &self.registry
-    }
-
-    /// Calls a closure of the user on this thread, which must not wait meanwhile until the pool is
-    /// idle, or has ended. The thread may have taken the global pool out.
-    pub(crate) fn while_held<R>(self, closure: impl FnOnce(&Arc<Registry>) -> R) -> R {
-        if self.is_own {
-            closure(&self.registry)
-        } else {
-            frames::while_visiting(&self.registry, || closure(&self.registry))
-        }
-    }
-}
-
-impl Drop for PoolGuard {
-    fn drop(&mut self) {
-        if self.is_own {
-            end_keeping();
-        }
-        self.registry.remove_reference();
-    }
-}
+pub(crate) use guard::{PoolGuard, forget_frames, keeping_own_pool, keeps_own_pool};
 
 /// Adds a reference for a job to the pool that [`PoolGuard::current`] would guard, and calls a
 /// closure with that pool. The registry lives until the call returns, also if the job ends before.
@@ -238,7 +153,7 @@ fn run_from_outside(registry: &Registry, current: CurrentPool, mut call: Call<'_
 /// closure may need other workers. The pool does not end during the call.
 pub(crate) fn in_running_pool<R: Send>(
     current: CurrentPool,
-    closure: impl FnOnce(&WorkerThread, &Arc<Registry>) -> R + Send,
+    closure: impl FnOnce(&WorkerThread, &Registry) -> R + Send,
 ) -> R {
     let pool = PoolGuard::current();
     let registry = pool.registry();

@@ -1,6 +1,6 @@
 //! Scopes whose jobs start in order.
 
-use std::{fmt, sync::Arc};
+use std::fmt;
 
 use pool_core::{JobFifo, ScopeCore};
 
@@ -12,7 +12,7 @@ use crate::{
         scope_job::{AnyScope, scope_job},
         spawn::NO_NODE,
     },
-    platform::{Queue, Registry, Std, WorkerThread},
+    platform::{Queue, Registry, Std},
     thread_pool::current::PoolGuard,
 };
 
@@ -80,12 +80,12 @@ where
 }
 
 pub(crate) fn in_place_scope_fifo_on<'scope, R>(
-    registry: &Arc<Registry>,
+    registry: &Registry,
     body: impl FnOnce(&ScopeFifo<'scope>) -> R,
 ) -> R {
-    // SAFETY: 1. this thread stays the worker until the call returns, and the scope ends before.
-    let owner = unsafe { WorkerThread::current() };
-    let scope = ScopeFifo::new(owner, registry.clone());
+    // SAFETY: 1. the scope ends before this call does.
+    let (owner, base) = unsafe { ScopeBase::new(registry) };
+    let scope = ScopeFifo::new(base);
     scope.base.complete(owner, || body(&scope))
 }
 
@@ -96,14 +96,11 @@ impl AnyScope for ScopeFifo<'_> {
 }
 
 impl<'scope> ScopeFifo<'scope> {
-    fn new(owner: Option<&'static WorkerThread>, registry: Arc<Registry>) -> Self {
-        let fifos = (0..registry.num_workers())
+    fn new(base: ScopeBase<'scope>) -> Self {
+        let fifos = (0..base.registry.num_workers())
             .map(|_| JobFifo::new(Queue::new()))
             .collect();
-        Self {
-            base: ScopeBase::new(owner, registry),
-            fifos,
-        }
+        Self { base, fifos }
     }
 
     /// Spawns a job, which is given the scope so that it may spawn more.
@@ -125,7 +122,7 @@ impl<'scope> ScopeFifo<'scope> {
     where
         F: FnOnce(&Self) + Send + 'scope,
     {
-        let registry = &*self.base.registry;
+        let registry = self.base.registry;
         let worker = current_worker_that_posts(registry);
         // SAFETY: 1. it is queued below; 2. `'scope` outlives the scope.
         let job = unsafe { scope_job(self, worker, body) };
@@ -162,7 +159,7 @@ impl<'scope> ScopeFifo<'scope> {
         F: Fn(&Self, BroadcastContext<'_>) + Send + Sync + 'scope,
     {
         // SAFETY: 1. `'scope` outlives the scope.
-        unsafe { spawn_broadcast_in(self, &self.base.registry, body) };
+        unsafe { spawn_broadcast_in(self, self.base.registry, body) };
     }
 }
 
