@@ -300,6 +300,10 @@ impl<P: Platform> FirstPanic<P> {
 
     /// Takes the panic, after the wait for all jobs.
     fn take(&self) -> Option<P::Panic> {
+        // Ordering: Relaxed. What the jobs have offered comes before, by the wait for them.
+        if self.state.load(Ordering::Relaxed) == EMPTY {
+            return None;
+        }
         // Ordering: Acquire pairs with the Release of `offer`. Relaxed on failure: no panic.
         self.state
             .compare_exchange(FULL, TAKEN, Ordering::Acquire, Ordering::Relaxed)
