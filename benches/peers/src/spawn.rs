@@ -14,6 +14,8 @@ use crate::{
 const JOBS: usize = 10_000;
 const ROUNDS: usize = 10;
 const BROADCASTS: usize = 1000;
+/// Of nested scopes: there are 17,710 then.
+const DEPTH: u32 = 21;
 
 pub(crate) fn cases(pools: &[Pools]) -> Vec<Case> {
     let on_both = |name, unit, ours, rayon| on_both("spawn", name, unit, pools, ours, rayon);
@@ -22,6 +24,7 @@ pub(crate) fn cases(pools: &[Pools]) -> Vec<Case> {
     cases.extend(on_both("external-many", per_job, spawn_many, spawn_many));
     cases.extend(on_both("scope-spawn", per_job, scope, scope));
     cases.extend(on_both("scope-many", per_job, scope_many, scope_many));
+    cases.extend(on_both("scope-nested", per_job, nested, nested));
     cases.extend(on_both("spawn-fifo", per_job, fifo, fifo));
     cases.extend(on_both("results", per_job, results, results));
     cases.extend(on_both("broadcast", each, broadcast, broadcast));
@@ -58,6 +61,12 @@ fn scope<P: Spawning>(pool: &P) -> f64 {
 
 fn scope_many<P: Spawning>(pool: &P) -> f64 {
     nanoseconds_per_job(|done| pool.spawn_many_in_scope(JOBS, done))
+}
+
+fn nested<P: Spawning>(pool: &P) -> f64 {
+    let mut scopes = 0;
+    let time = time(|| scopes = (0..ROUNDS).map(|_| pool.nest_scopes(DEPTH)).sum());
+    Unit::Nanoseconds.of(time) / scopes as f64
 }
 
 fn fifo<P: Spawning>(pool: &P) -> f64 {

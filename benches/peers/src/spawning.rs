@@ -40,11 +40,15 @@ pub(crate) trait Spawning: Pool {
     /// Spawns so many jobs, from inside, and waits for the result of each, which is its number.
     /// Returns their sum. A worker that waits runs other jobs.
     fn spawn_with_results(&self, jobs: usize) -> usize;
+
+    /// Opens scopes within scopes, each of which spawns one job, as `fib(depth)` makes calls.
+    /// Returns how many.
+    fn nest_scopes(&self, depth: u32) -> usize;
 }
 
 macro_rules! spawning {
-    ($pool:ty, $($at_once:item)*) => {
-        impl Spawning for $pool {
+    ($system:ident, $($at_once:item)*) => {
+        impl Spawning for $system::ThreadPool {
             $($at_once)*
 
             fn spawn(&self, job: impl FnOnce() + Send + 'static) {
@@ -74,12 +78,27 @@ macro_rules! spawning {
                     }
                 });
             }
+
+            fn nest_scopes(&self, depth: u32) -> usize {
+                fn nest(depth: u32) -> usize {
+                    if depth < 2 {
+                        return 0;
+                    }
+                    let (mut left, mut right) = (0, 0);
+                    $system::scope(|scope| {
+                        scope.spawn(|_| left = nest(depth - 2));
+                        right = nest(depth - 1);
+                    });
+                    1 + left + right
+                }
+                self.install(|| nest(depth))
+            }
         }
     };
 }
 
 spawning! {
-    pool_std::ThreadPool,
+    pool_std,
     fn spawn_many(&self, jobs: usize, job: impl Fn() + Copy + Send + 'static) {
         self.spawn_many((0..jobs).map(|_| job));
     }
@@ -99,7 +118,7 @@ spawning! {
     }
 }
 spawning! {
-    rayon_core::ThreadPool,
+    rayon_core,
     fn spawn_with_results(&self, jobs: usize) -> usize {
         self.install(|| {
             let spawn = |job| {
