@@ -132,6 +132,8 @@ impl<'scope> ScopeBase<'scope> {
     ///
     /// # Safety
     /// 1. The scope ends before the caller returns, and before the registry does.
+    // Within the caller, where the scope is: to move it takes as long as to make it.
+    #[inline(always)]
     unsafe fn new(registry: &Registry) -> (Option<&'static WorkerThread>, Self) {
         // SAFETY: 1. this thread stays the worker until the caller returns, and by obligation 1 the
         // scope ends before.
