@@ -25,6 +25,7 @@ pub mod hangs {}
 pub mod seeded {}
 
 #[doc = "[handles]: crate::guide::handles"]
+#[doc = "[futures]: crate::guide::handles#from-async-code"]
 #[doc = "[hangs]: crate::guide::hangs#a-lock-held-across-a-join"]
 #[doc = "[pools]: crate::guide::hangs#two-pools-that-wait-for-each-other"]
 #[doc = "[blocking]: crate::blocking()"]

@@ -54,7 +54,9 @@ use crate::{
 /// - The job that the spare is running when the closure returns delays the caller, as a job delays
 ///   a `join` that waits. If that job needs a lock that the caller holds, both wait forever. So do
 ///   not hold a lock that jobs of the pool take across the call, and do not return its guard from
-///   the closure.
+///   the closure. Nor may that job wait for something that the caller does after the call, such as
+///   its result or its next message. So jobs that exchange several messages must not use this
+///   function; [futures](crate::spawn_future) that await an async channel can.
 /// - Jobs that the spare runs see the spare's thread-locals. In an [isolated](crate::isolate) call,
 ///   the waits of such a job are isolated, too.
 /// - The closure is `Send`, although it does not leave the thread: it must not hold a
