@@ -34,9 +34,10 @@ use crate::{
 /// Spawns a future on the current pool, whose workers poll it, and returns a handle to its result.
 ///
 /// A worker polls the future once, and again each time it is woken. Between polls the future takes
-/// no worker time. There is no runtime: the future may await only things that wake it by
-/// themselves, such as handles, channels, and timers that have their own thread. A timer or a
-/// socket of a runtime, such as `tokio::time::sleep`, panics outside that runtime.
+/// no worker time. There is no runtime: the future may await things that wake it by themselves,
+/// such as handles, channels, and timers that have their own thread. A timer or a socket of another
+/// runtime must be created in that runtime, and works while that runtime runs. For example,
+/// `tokio::time::sleep` panics on a worker outside the scope of a guard of tokio's `Handle::enter`.
 ///
 /// The handle is the same as that of [`spawn_handle`](crate::spawn_handle()), with these
 /// differences:
