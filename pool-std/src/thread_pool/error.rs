@@ -15,6 +15,7 @@ const FORKED: &str = "the pool belongs to the parent of this process";
 /// assert!(matches!(error, BuildError::TooManyThreads { requested: 70_000, .. }));
 /// println!("{error}");
 /// ```
+#[doc(alias = "ThreadPoolBuildError")]
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum BuildError {
