@@ -61,7 +61,8 @@ use crate::{
 ///   the waits of such a job are isolated, too.
 /// - The closure is `Send`, although it does not leave the thread: it must not hold a
 ///   [`Worker`](crate::Worker), which belongs to the spare meanwhile. Move values that are `Send`
-///   but not `Sync`, such as the receiver of a channel, into it.
+///   but not `Sync`, such as the receiver of a channel, into it; in a loop, move a `&mut` reference
+///   to the value.
 /// - The call wakes the spare, and then perhaps the caller, which takes some microseconds. It does
 ///   not pay off for shorter waits.
 ///
