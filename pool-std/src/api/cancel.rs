@@ -19,8 +19,11 @@ use crate::{
     thread_pool::current::with_job_reference,
 };
 
+mod on_drop;
 #[cfg(test)]
 mod tests;
+
+pub use on_drop::CancelOnDrop;
 
 /// Signals that work is no longer needed. Clones share the signal.
 ///

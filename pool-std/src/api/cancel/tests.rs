@@ -26,3 +26,18 @@ fn the_first_error_is_there_before_jobs_are_told() {
     });
     assert_eq!(outcome.into_error(), Some("first"));
 }
+
+#[test]
+fn a_guard_cancels_its_token_also_in_a_panic() {
+    let token = CancelToken::new();
+    let guard = token.clone().cancel_on_drop();
+    assert!(!token.is_cancelled());
+    let panic = std::panic::catch_unwind(move || {
+        let _guard = guard;
+        panic!("as told");
+    });
+    assert!(panic.is_err() && token.is_cancelled());
+
+    let kept = CancelToken::new().cancel_on_drop().disarm();
+    assert!(!kept.is_cancelled());
+}

@@ -4,6 +4,7 @@ use std::{
     fmt,
     pin::Pin,
     task::{Context, Poll},
+    time::Duration,
 };
 
 use super::{JoinError, JoinHandle};
@@ -86,6 +87,43 @@ impl<T> AbortOnDropHandle<T> {
         self.detach().join()
     }
 
+    /// Waits until the job has finished, but no longer than `timeout`, as
+    /// [`JoinHandle::wait_timeout`] does. Returns whether it has finished.
+    ///
+    /// # Examples
+    /// ```
+    /// use std::{thread::sleep, time::Duration};
+    ///
+    /// let mut job = pool_std::spawn_handle(|| sleep(Duration::from_millis(20))).abort_on_drop();
+    /// while !job.wait_timeout(Duration::from_millis(5)) {
+    ///     println!("not yet");
+    /// }
+    /// ```
+    pub fn wait_timeout(&mut self, timeout: Duration) -> bool {
+        self.handle.as_mut().expect(IS_THERE).wait_timeout(timeout)
+    }
+
+    /// Drops the job's closure if the job has not started, as [`JoinHandle::abort`] does. Returns
+    /// whether it did.
+    ///
+    /// # Panics
+    /// As [`JoinHandle::abort`].
+    ///
+    /// # Examples
+    /// ```
+    /// let pool = pool_std::ThreadPoolBuilder::new().num_threads(1).build()?;
+    /// pool.install(|| {
+    ///     let job = pool_std::spawn_handle(|| unreachable!("the only worker is here"));
+    ///     let job = job.abort_on_drop();
+    ///     assert!(job.abort());
+    ///     assert!(job.join().unwrap_err().is_aborted());
+    /// });
+    /// # Ok::<(), pool_std::BuildError>(())
+    /// ```
+    pub fn abort(&self) -> bool {
+        self.handle().abort()
+    }
+
     /// Turns this back into a handle that detaches the job when it is dropped.
     ///
     /// # Examples
@@ -132,7 +170,7 @@ impl<T> fmt::Debug for AbortOnDropHandle<T> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::mpsc;
+    use std::{sync::mpsc, time::Duration};
 
     use crate::{ThreadPool, ThreadPoolBuilder, block_on, spawn_handle};
 
@@ -165,6 +203,21 @@ mod tests {
             drop(job.detach());
         });
         assert_eq!(receiver.recv(), Ok(42));
+    }
+
+    #[test]
+    fn a_job_is_aborted_once_its_time_is_up() {
+        pool().install(|| {
+            let other = spawn_handle(|| ());
+            let mut job = spawn_handle(|| 42).abort_on_drop();
+            assert!(job.wait_timeout(Duration::from_secs(60)));
+            assert!(!job.abort(), "it has finished");
+            assert_eq!(job.join().unwrap(), 42);
+            let late = other.abort_on_drop();
+            let was_aborted = late.abort();
+            assert!(!late.abort(), "it has ended");
+            assert_eq!(late.join().is_err(), was_aborted);
+        });
     }
 
     /// The only worker joins the newest job first, and so begins no other one before that.
