@@ -7,6 +7,7 @@
 use deque_core::Position;
 
 use crate::{
+    isolation::Isolation,
     platform::Platform,
     primitive::{Ordering, fence},
     worker::{
@@ -58,17 +59,28 @@ impl<P: Platform> WorkerThread<P> {
 
     /// Runs the jobs that are left on this worker's deque, before the worker leaves. A worker that
     /// waits in isolation may not take them, although it may wait for them, and may be the only
-    /// other worker.
+    /// other worker. To be called at top level.
     ///
-    /// What they spawn goes where other workers, or the one that waits, look for it. So this ends.
+    /// They run like other jobs at top level: their waits are isolated only in a pool that isolates
+    /// all waits. But what they spawn goes where other workers, or the one that waits, look for it.
+    /// So this ends.
     pub fn run_leftovers(&self) {
+        match self.isolation_of_job() {
+            Isolation::Anything => self.run_leaving(|| self.run_deque_jobs()),
+            _ => self.run_leftovers_isolated(),
+        }
+    }
+
+    fn run_leftovers_isolated(&self) {
         if self.has_pending_jobs() {
-            self.borrow_isolated(|| {
-                while let Some(job) = self.take_deque_job() {
-                    // SAFETY: 1. the queue gave it to us alone.
-                    unsafe { self.run(job) };
-                }
-            });
+            self.borrow_isolated(|| self.run_deque_jobs());
+        }
+    }
+
+    fn run_deque_jobs(&self) {
+        while let Some(job) = self.take_deque_job() {
+            // SAFETY: 1. the queue gave it to us alone.
+            unsafe { self.run(job) };
         }
     }
 
@@ -84,7 +96,8 @@ impl<P: Platform> WorkerThread<P> {
     /// recorded such a job.
     pub fn run_owed_jobs(&self) {
         if self.shared().owes_job() {
-            self.run_leftovers();
+            // They belong to what the other worker waits for.
+            self.run_leftovers_isolated();
             self.shared().forget_owed_jobs();
         }
     }

@@ -13,18 +13,20 @@ pub(super) enum Stay {
     LoneJob,
     /// A thread has borrowed it in an isolated call, when the deque ended at this position.
     Borrowed(Position),
+    /// It runs what is left on its deque, before it leaves.
+    Leaving,
 }
 
 impl<P: Platform> WorkerThread<P> {
-    /// Whether this worker may post jobs of scopes on its deque. Otherwise, such jobs go where
-    /// those of a thread outside the pool go. Platforms ask this in each function that spawns in a
-    /// scope.
+    /// Whether this worker may post jobs of scopes, and detached jobs, on its deque. Otherwise,
+    /// such jobs go where those of a thread outside the pool go. Platforms ask this in each
+    /// function that spawns.
     ///
     /// In an isolated wait, a worker also runs jobs that only it may run, those of broadcasts. If
     /// such a job spawned jobs on the deque, they would lie among the jobs of the wait, although
     /// they belong to another scope. Spawned by way of their scope, they reach the worker that
     /// waits for it, or any other. The jobs that a [borrower](crate::LentWorker) runs may belong to
-    /// any scope, too.
+    /// any scope, too. What a worker that is about to leave runs must leave no jobs behind.
     #[inline]
     pub fn may_post(&self) -> bool {
         matches!(self.stay.get(), Stay::Own)
@@ -32,7 +34,7 @@ impl<P: Platform> WorkerThread<P> {
 
     /// Calls a closure that runs any jobs, on top of waits that are not for them: for a thread that
     /// has borrowed this worker in an isolated call, for a yield in such a call, or before the
-    /// worker leaves. Preserves what those waits rely on:
+    /// worker leaves a pool that isolates. Preserves what those waits rely on:
     /// - The deque ends where it ended before, or beyond. So older jobs are taken from its begin,
     ///   as thieves take them.
     /// - The jobs that the closure runs leave no jobs there. So their own waits are isolated, their
@@ -41,6 +43,13 @@ impl<P: Platform> WorkerThread<P> {
     pub(super) fn borrow_isolated(&self, until: impl FnOnce()) {
         let floor = self.own().next_position();
         self.run_foreign(Stay::Borrowed(floor), Isolation::Subtree, until);
+    }
+
+    /// Calls a closure that runs what is left on the deque, before this worker leaves.
+    pub(super) fn run_leaving(&self, closure: impl FnOnce()) {
+        let outer = self.stay.replace(Stay::Leaving);
+        closure();
+        self.stay.set(outer);
     }
 
     /// Runs a job that only this worker may run, in an isolated wait, or in an isolated job that

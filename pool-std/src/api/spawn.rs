@@ -317,12 +317,13 @@ unsafe fn inject(registry: &Registry, job: JobRef) {
 }
 
 /// Returns the worker of this thread, if the thread is a worker of this pool and puts jobs on its
-/// deque for which no scope waits. In an isolated job it does not: its waits would run them.
+/// deque for which no scope waits. In an isolated job it does not: its waits would run them. Nor
+/// does it before it parks: it would never come to an end with a chain of such jobs.
 ///
 /// The reference must not outlive the caller's stay on the worker.
 #[inline]
 pub(super) fn current_worker_for_detached(registry: &Registry) -> Option<&WorkerThread> {
-    current_worker_of(registry).filter(|worker| !worker.is_isolated())
+    current_worker_of(registry).filter(|worker| !worker.is_isolated() && worker.may_post())
 }
 
 /// Queues jobs as [`post_or_inject`] does, with one fence and one decision which workers to wake

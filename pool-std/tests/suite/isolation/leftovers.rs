@@ -315,3 +315,43 @@ fn a_chain_of_jobs_does_not_keep_a_worker_from_parking() {
         pool.wait_idle().unwrap();
     });
 }
+
+/// Lets the second worker run a job because it is about to park. The first worker is busy until
+/// that job has ended.
+fn in_a_leftover(pool: &ThreadPool, job: impl FnOnce() + Send + 'static) {
+    let is_over = Arc::new(AtomicBool::new(false));
+    let job = Mutex::new(Some(job));
+    pool.broadcast(|context| {
+        if context.index() == 0 {
+            return wait_for(&is_over);
+        }
+        let (job, is_over) = (job.lock().unwrap().take().unwrap(), is_over.clone());
+        pool_std::spawn(move || {
+            job();
+            is_over.store(true, SeqCst);
+        });
+        pool.set_active_workers(1).unwrap();
+    });
+}
+
+#[test]
+fn a_worker_that_is_parked_runs_other_jobs_while_its_last_one_waits() {
+    assert_ends("the job needs another worker", || {
+        let (two, one) = (Arc::new(pool(2)), pool(1));
+        let inner = two.clone();
+        in_a_leftover(&two, move || one.install(|| inner.install(|| ())));
+    });
+}
+
+#[test]
+fn a_job_with_a_handle_does_not_inherit_that_its_spawner_was_parked() {
+    assert_ends("the job needs another worker", || {
+        let (two, one) = (Arc::new(pool(2)), pool(1));
+        let (inner, (sender, receiver)) = (two.clone(), mpsc::channel());
+        in_a_leftover(&two, move || {
+            let job = move || one.install(|| inner.install(|| ()));
+            sender.send(pool_std::spawn_handle(job)).unwrap();
+        });
+        receiver.recv().unwrap().join().unwrap();
+    });
+}
