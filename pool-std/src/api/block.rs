@@ -1,6 +1,9 @@
 //! Closures that block while a spare thread takes over the worker.
 
-use std::sync::Arc;
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
 
 use crate::{
     blocking::handlers::is_in_handler,
@@ -118,7 +121,12 @@ where
         worker.notify_leftovers();
         return closure();
     };
-    let taken = Taken { spares, spare };
+    let taken = Taken {
+        spares,
+        spare,
+        worker: worker.index().get(),
+        reclaims: AtomicBool::new(false),
+    };
     // In a seeded pool, the turn is this thread's again after that, and not the spare's.
     let _point = PointAtEnd(worker);
     // SAFETY: 1. the first closure and the waiter use no worker. The user's closure, and a handler
@@ -128,7 +136,7 @@ where
         worker.lend(
             |lent| taken.spare.give(lent),
             || {
-                let _end = ClosureEnd(&taken.spare);
+                let _end = ClosureEnd(&taken);
                 // The lender waits for the spare thread.
                 fork::abort_if_forked_in(registry, &|| true, closure)
             },
@@ -154,11 +162,14 @@ fn is_blocked(worker: &WorkerThread) -> bool {
 
 /// The end of the closure. The drop, by a panic too, takes the worker back from a spare that has
 /// not begun to be it: so a closure that does not block at all waits for no other thread.
-struct ClosureEnd<'s>(&'s Spare);
+struct ClosureEnd<'s>(&'s Taken<'s>);
 
 impl Drop for ClosureEnd<'_> {
     fn drop(&mut self) {
-        self.0.take_back();
+        let taken = self.0;
+        taken.reclaims.store(true, Ordering::Relaxed);
+        taken.spares.begin_reclaim(taken.worker);
+        taken.spare.take_back();
     }
 }
 
@@ -166,10 +177,18 @@ impl Drop for ClosureEnd<'_> {
 struct Taken<'s> {
     spares: &'s Spares,
     spare: Arc<Spare>,
+    /// The number of the worker.
+    worker: usize,
+    /// Whether the closure has ended, so that this thread waits to be the worker again. Only this
+    /// thread accesses it.
+    reclaims: AtomicBool,
 }
 
 impl Drop for Taken<'_> {
     fn drop(&mut self) {
+        if *self.reclaims.get_mut() {
+            self.spares.end_reclaim(self.worker);
+        }
         self.spares.put_back(self.spare.clone());
     }
 }

@@ -72,10 +72,14 @@ pub struct WorkerStatus {
     pub blocked_for: Option<Duration>,
     /// About how many jobs are on the worker's deque.
     pub queued: usize,
+    /// The number of threads that wait to be this worker again. The closure that each has passed to
+    /// [`block_in_place`](crate::block_in_place()) has ended, but a spare thread is still running a
+    /// job as the worker. The activity is that of the spare.
+    pub reclaims: usize,
 }
 
 impl WorkerStatus {
-    fn new(index: usize, activity: Activity, queued: usize) -> Self {
+    fn new(index: usize, activity: Activity, queued: usize, reclaims: usize) -> Self {
         let blocked_for = match &activity {
             Activity::Blocked(section) => section.since.map(|since| since.elapsed()),
             _ => None,
@@ -85,6 +89,7 @@ impl WorkerStatus {
             activity,
             blocked_for,
             queued,
+            reclaims,
         }
     }
 
@@ -111,17 +116,24 @@ impl WorkerStatus {
     }
 
     fn row(&self) -> [String; COLUMNS] {
-        let label = self.label().unwrap_or_default();
+        let note = match (self.label(), self.reclaims) {
+            (Some(label), _) => label,
+            (None, 0) => "",
+            (None, _) => RECLAIMED,
+        };
         [
             self.index.to_string(),
             self.activity.name().to_owned(),
             self.queued.to_string(),
             self.blocked_for.map_or_else(dash, milliseconds),
             // A label must not break the table.
-            label.chars().map(printable).collect(),
+            note.chars().map(printable).collect(),
         ]
     }
 }
+
+/// What the table says of a worker that another thread waits to be again.
+const RECLAIMED: &str = "(after block_in_place, a thread waits for this job to end)";
 
 const COLUMNS: usize = 5;
 const HEADINGS: [&str; COLUMNS] = ["worker", "state", "queued", "blocked ms", "label"];
@@ -190,7 +202,8 @@ impl PoolState {
                 (None, _, WorkerState::Idle) => Activity::Idle,
                 _ => Activity::Unknown,
             };
-            WorkerStatus::new(index, activity, metrics.queued)
+            let reclaims = registry.data().spares.num_reclaims(index);
+            WorkerStatus::new(index, activity, metrics.queued, reclaims)
         };
         let workers = metrics.workers().iter().enumerate().map(worker).collect();
         let injected = metrics.injector_len().unwrap_or_default();
@@ -336,10 +349,11 @@ mod tests {
             label: "query\nof Zoë".into(),
             since: None,
         };
-        let mut blocked = WorkerStatus::new(0, Activity::Blocked(section), 12);
+        let mut blocked = WorkerStatus::new(0, Activity::Blocked(section), 12, 0);
         blocked.blocked_for = Some(Duration::from_micros(1_234_500));
-        let asleep = WorkerStatus::new(1, Activity::Asleep, 0);
-        PoolState::new(vec![blocked, asleep], 3)
+        let asleep = WorkerStatus::new(1, Activity::Asleep, 0, 0);
+        let reclaimed = WorkerStatus::new(2, Activity::Active, 0, 1);
+        PoolState::new(vec![blocked, asleep, reclaimed], 3)
     }
 
     #[test]
@@ -348,6 +362,7 @@ mod tests {
 worker  state    queued  blocked ms  label
      0  blocked      12      1234.5  query of Zoë
      1  asleep        0           -
+     2  active        0           -  (after block_in_place, a thread waits for this job to end)
 jobs from outside: 3";
         assert_eq!(state().to_string(), table);
         assert_eq!(format!("{:#?}", state()), table);
@@ -355,7 +370,7 @@ jobs from outside: 3";
 
     #[test]
     fn prints_a_line() {
-        let line = "PoolState { num_workers: 2, blocked: 1, asleep: 1, .. }";
+        let line = "PoolState { num_workers: 3, blocked: 1, asleep: 1, .. }";
         assert_eq!(format!("{:?}", state()), line);
     }
 }

@@ -1,6 +1,9 @@
 //! The spare threads of a pool, which become workers while the workers' own threads block.
 
-use std::sync::{Arc, PoisonError};
+use std::sync::{
+    Arc, PoisonError,
+    atomic::{AtomicUsize, Ordering},
+};
 
 use crate::{
     platform::{LentWorker, Registry},
@@ -18,6 +21,8 @@ pub(crate) struct Spares {
     maximum: usize,
     settings: SpareSettings,
     state: Mutex<State>,
+    /// How many threads wait to be each worker again. Empty if there are no spares.
+    reclaims: Box<[AtomicUsize]>,
 }
 
 /// How spare threads are started.
@@ -40,21 +45,40 @@ struct State {
 }
 
 impl Spares {
-    pub(crate) fn new(maximum: usize, settings: SpareSettings) -> Self {
+    /// Returns the spares of a pool with so many workers.
+    pub(crate) fn new(maximum: usize, num_workers: usize, settings: SpareSettings) -> Self {
         let state = State {
             unstarted: (0..maximum).rev().filter(|_| settings.on_demand).collect(),
             ..State::default()
         };
+        let num_reclaims = if maximum == 0 { 0 } else { num_workers };
         Self {
             maximum,
             settings,
             state: Mutex::new(state),
+            reclaims: (0..num_reclaims).map(|_| AtomicUsize::new(0)).collect(),
         }
     }
 
     /// Returns the maximum number of spares.
     pub(crate) fn maximum(&self) -> usize {
         self.maximum
+    }
+
+    /// Returns how many threads wait to be this worker again, because their closures have ended.
+    pub(crate) fn num_reclaims(&self, worker: usize) -> usize {
+        let count = self.reclaims.get(worker);
+        count.map_or(0, |count| count.load(Ordering::Relaxed))
+    }
+
+    /// Counts a thread that waits to be this worker again.
+    pub(crate) fn begin_reclaim(&self, worker: usize) {
+        self.reclaims[worker].fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Counts a thread less that waits to be this worker again.
+    pub(crate) fn end_reclaim(&self, worker: usize) {
+        self.reclaims[worker].fetch_sub(1, Ordering::Relaxed);
     }
 
     /// Takes a free spare, or starts one. Returns `None` if all are in use, if the system starts no

@@ -117,7 +117,8 @@ impl ThreadPoolBuilder<&mut dyn ThreadSpawn> {
             stack_size: self.settings.stack_size,
             on_demand: self.spawn.is_on_demand(),
         };
-        Ok(Spares::new(self.settings.max_blocking_threads, settings))
+        let maximum = self.settings.max_blocking_threads;
+        Ok(Spares::new(maximum, num_threads, settings))
     }
 
     /// Starts the spare threads of a pool that cannot start them later.

@@ -17,7 +17,7 @@ use pool_std::{
     join, spawn,
 };
 
-use super::{lend_until_a_job_has_run, lends};
+use super::{lend_until_a_job_has_run, lends, pool};
 use crate::support::wait_for;
 
 // Under Miri every stack is granted, and with 32 bits even the largest one that a builder takes.
@@ -340,4 +340,28 @@ fn a_spare_leaves_looks_to_jobs_from_outside() {
     waiter.join().unwrap().unwrap();
     stop.store(true, SeqCst);
     pool.shutdown().unwrap();
+}
+
+/// The caller waits for its spare's job, which may wait for the caller in turn.
+#[test]
+fn the_state_shows_a_thread_that_waits_for_its_place() {
+    let pool = pool(1, 1);
+    let reclaims = || pool.state().workers()[0].reclaims;
+    let (sender, receiver) = mpsc::channel();
+    let (begun, is_begun) = mpsc::channel();
+    let job = pool.spawn_handle(move || {
+        spawn(move || {
+            begun.send(()).unwrap();
+            receiver.recv().unwrap();
+        });
+        block_in_place(move || is_begun.recv()).unwrap();
+    });
+    while reclaims() == 0 {
+        assert!(!job.is_finished());
+        thread::yield_now();
+    }
+    assert!(pool.state().to_string().contains("block_in_place"));
+    sender.send(()).unwrap();
+    job.join().unwrap();
+    assert_eq!(reclaims(), 0);
 }
