@@ -209,15 +209,17 @@ fn a_child_does_not_keep_the_socket_of_a_parent_that_has_ended() {
         live::serve().unwrap();
         // SAFETY: the child calls the system alone.
         if unsafe { libc::fork() } == 0 {
-            // It lives until the test has ended its input.
+            // The child says it, because the parent may have ended before the child begins.
+            const LINE: &str = "has forked\n";
             let mut byte = 0_u8;
-            // SAFETY: one byte may be written there.
+            // SAFETY: so many bytes are there, and one byte may be written to the other place.
             unsafe {
+                libc::write(libc::STDERR_FILENO, LINE.as_ptr().cast(), LINE.len());
+                // It lives until the test has ended its input.
                 libc::read(libc::STDIN_FILENO, (&raw mut byte).cast(), 1);
                 libc::_exit(0)
             }
         }
-        eprintln!("has forked");
         // SAFETY: the call has no requirements.
         unsafe { libc::_exit(0) }
     }
