@@ -18,9 +18,10 @@ pub(super) enum Stay {
 }
 
 impl<P: Platform> WorkerThread<P> {
-    /// Whether this worker may post jobs of scopes, and detached jobs, on its deque. Otherwise,
-    /// such jobs go where those of a thread outside the pool go. Platforms ask this in each
-    /// function that spawns.
+    /// Whether this worker may post jobs of scopes on its deque. Otherwise, such jobs go where
+    /// those of a thread outside the pool go. Platforms ask this in each function that spawns in a
+    /// scope; those whose workers [run leftovers](Self::run_leftovers) ask it for detached jobs,
+    /// too.
     ///
     /// In an isolated wait, a worker also runs jobs that only it may run, those of broadcasts. If
     /// such a job spawned jobs on the deque, they would lie among the jobs of the wait, although

@@ -120,7 +120,7 @@ pub(crate) fn in_place_scope_on<'scope, R>(
     registry: &Registry,
     body: impl FnOnce(&Scope<'scope>) -> R,
 ) -> R {
-    // SAFETY: 1. the scope ends before this call does.
+    // SAFETY: 1. the scope ends before this call does, and the caller lends us the registry for it.
     let (owner, base) = unsafe { ScopeBase::new(registry) };
     let scope = Scope { base };
     scope.base.complete(owner, || body(&scope))

@@ -207,17 +207,19 @@ mod tests {
 
     #[test]
     fn a_job_is_aborted_once_its_time_is_up() {
-        pool().install(|| {
-            let other = spawn_handle(|| ());
-            let mut job = spawn_handle(|| 42).abort_on_drop();
-            assert!(job.wait_timeout(Duration::from_secs(60)));
-            assert!(!job.abort(), "it has finished");
-            assert_eq!(job.join().unwrap(), 42);
-            let late = other.abort_on_drop();
-            let was_aborted = late.abort();
-            assert!(!late.abort(), "it has ended");
-            assert_eq!(late.join().is_err(), was_aborted);
-        });
+        let pool = pool();
+        let (sender, receiver) = mpsc::channel();
+        let busy = pool.spawn_handle(move || receiver.recv().unwrap());
+        let mut job = pool
+            .spawn_handle(|| unreachable!("the only worker is busy"))
+            .abort_on_drop();
+        assert!(!job.wait_timeout(Duration::from_millis(1)));
+        assert!(job.abort());
+        assert!(!job.abort(), "it has ended");
+        assert!(job.wait_timeout(Duration::from_secs(60)));
+        sender.send(()).unwrap();
+        busy.join().unwrap();
+        assert!(job.join().unwrap_err().is_aborted());
     }
 
     /// The only worker joins the newest job first, and so begins no other one before that.

@@ -83,7 +83,7 @@ pub(crate) fn in_place_scope_fifo_on<'scope, R>(
     registry: &Registry,
     body: impl FnOnce(&ScopeFifo<'scope>) -> R,
 ) -> R {
-    // SAFETY: 1. the scope ends before this call does.
+    // SAFETY: 1. the scope ends before this call does, and the caller lends us the registry for it.
     let (owner, base) = unsafe { ScopeBase::new(registry) };
     let scope = ScopeFifo::new(base);
     scope.base.complete(owner, || body(&scope))
