@@ -23,6 +23,7 @@ pub(crate) mod cold;
 mod idle;
 mod isolated;
 mod jobs;
+mod kept;
 mod labels;
 mod leftovers;
 pub(crate) mod lineage;
@@ -37,6 +38,7 @@ mod wait;
 mod yielding;
 
 pub use cold::ColdPath;
+use kept::KeptReferences;
 use open_scopes::OpenScopes;
 use post::Watch;
 pub use shared::{WorkerShared, WorkerStorage};
@@ -75,6 +77,7 @@ pub struct WorkerThread<P: Platform> {
     /// Whether this worker may be registered as a sleeper, so that others may leave its deque out.
     may_be_left_out: Cell<bool>,
     watch: Watch,
+    kept: KeptReferences,
     stay: Cell<Stay>,
     /// Before this position, thieves may have taken jobs that are of no wait of this worker.
     foreign_until: Cell<Position>,
@@ -136,6 +139,7 @@ impl<P: Platform> WorkerThread<P> {
             begin: Cell::new(Position::NOWHERE),
             may_be_left_out: Cell::new(false),
             watch: Watch::new(),
+            kept: KeptReferences::new(),
             stay: Cell::new(Stay::Own),
             foreign_until: Cell::new(Position::NOWHERE),
             open_scopes: OpenScopes::new(),
@@ -320,6 +324,7 @@ impl<P: Platform> WorkerThread<P> {
     /// caller keeps it in place for good, and its registry too.
     pub fn abandon(&self) {
         self.notify_leftovers();
+        self.remove_kept_references();
         self.leave();
     }
 

@@ -28,10 +28,15 @@ impl<P: Platform> Registry<P> {
     /// Adds a reference unless there is none left. Returns false if the workers have been requested
     /// to stop.
     pub fn try_add_reference(&self) -> bool {
+        self.try_add_references(1)
+    }
+
+    /// Adds `count` references, as [`try_add_reference`](Self::try_add_reference) does.
+    pub(crate) fn try_add_references(&self, count: usize) -> bool {
         // Ordering: Relaxed, a plain count.
         self.references
             .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |references| {
-                (references > 0).then_some(references + 1)
+                (references > 0).then_some(references + count)
             })
             .is_ok()
     }
@@ -39,24 +44,30 @@ impl<P: Platform> Registry<P> {
     /// Removes a reference. After the last one is removed, the workers run what is queued, and then
     /// stop.
     pub fn remove_reference(&self) {
+        self.remove_references(1);
+    }
+
+    /// Removes `count` references, as [`remove_reference`](Self::remove_reference) does.
+    pub(crate) fn remove_references(&self, count: usize) {
         // Ordering: AcqRel. Release publishes what was done under this reference to the thread that
         // removes the last one, and to the threads that see the end (`has_references`). With
         // Acquire, the thread that removes the last reference receives all of it, and `terminate`
         // passes it on to the workers. With anything weaker, a worker could end without seeing it.
-        let before = self.references.fetch_sub(1, Ordering::AcqRel);
-        debug_assert!(before & !WATCHED > 0, "a reference is removed twice");
+        let before = self.references.fetch_sub(count, Ordering::AcqRel);
+        debug_assert!(before & !WATCHED >= count, "a reference is removed twice");
+        let left = before.wrapping_sub(count);
         // One comparison for both cases, because a count that is watched is negative.
-        if before.cast_signed() <= 1 {
-            self.reference_removed_cold(before);
+        if left.cast_signed() <= 0 {
+            self.references_removed_cold(left);
         }
     }
 
     #[cold]
-    fn reference_removed_cold(&self, before: usize) {
+    fn references_removed_cold(&self, left: usize) {
         if !P::can_end(self) {
             return;
         }
-        if before == 1 {
+        if left == 0 {
             self.terminate();
         } else {
             P::on_reference_removed(self);

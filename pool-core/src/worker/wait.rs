@@ -172,14 +172,22 @@ impl<P: Platform> WorkerThread<P> {
                 let found = self
                     .take_local_job()
                     .map(Found::own)
-                    .or_else(|| self.take_again())
+                    .or_else(|| {
+                        if is_at_top_level {
+                            self.remove_kept_references();
+                        }
+                        self.take_again()
+                    })
                     .or_else(|| self.search_uncounted())
                     .or_else(|| self.search(latch, setter));
                 match found {
                     // SAFETY: 1. the queue gave it to us alone.
                     Some(found) => unsafe { self.run_found(found) },
-                    None => return,
+                    None => break,
                 }
+            }
+            if is_at_top_level {
+                self.remove_kept_references();
             }
         });
         top.map(|top| self.fair_looks().set_top(top));

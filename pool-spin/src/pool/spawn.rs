@@ -241,7 +241,7 @@ impl<S: System> Worker<'_, S> {
     {
         let registry = self.0.registry();
         // The condition of a worker's loop, or an operation, may call this after the end.
-        if !registry.try_add_reference() {
+        if !registry.try_add_reference_of_job() {
             let reason = SpawnErrorReason::Ended;
             return Err(SpawnError { closure, reason });
         }
@@ -265,7 +265,7 @@ impl<S: System> Worker<'_, S> {
                 Ok(())
             }
             Err(SpawnJob { closure, .. }) => {
-                registry.remove_reference();
+                registry.remove_reference_of_job();
                 let reason = SpawnErrorReason::Full;
                 Err(SpawnError { closure, reason })
             }
@@ -304,6 +304,6 @@ where
         let worker = unsafe { WorkerThread::current() }.expect("jobs run on workers");
         run(|| closure(Worker(worker)));
         // SAFETY: the pool is in a static.
-        unsafe { (*registry).remove_reference() };
+        unsafe { (*registry).remove_reference_of_job() };
     }
 }

@@ -126,7 +126,7 @@ unsafe impl<S: System> Job for Task<S> {
         // what callers prepared that found the task spawned already.
         this.is_spawned.swap(false, Ordering::AcqRel);
         run(|| (this.function)(Worker(worker)));
-        worker.registry().remove_reference();
+        worker.registry().remove_reference_of_job();
     }
 }
 

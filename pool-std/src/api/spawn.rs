@@ -279,7 +279,7 @@ pub(crate) unsafe fn counted_job(
             let run = || context.run(closure);
             data.handlers.run_and_handle_panic("a spawned job", run);
         }
-        registry.remove_reference();
+        registry.remove_reference_of_job();
     });
     // SAFETY: 1. the block lives until the job is run; 2. the closure is `Send`.
     unsafe { JobRef::new(job_memory::put(job)) }

@@ -168,7 +168,7 @@ impl ThreadPool {
             start_lazy_threads(&self.registry);
         }
         // Another thread may have shut the pool down.
-        self.registry.try_add_reference()
+        self.registry.try_add_reference_of_job()
     }
 
     /// Adds a reference until the value is dropped.

@@ -67,7 +67,7 @@ fn add_reference_to_current<R>(closure: impl FnOnce(Current<'_>) -> R) -> R {
 unsafe fn current_with_reference<'a>() -> Current<'a> {
     // SAFETY: 1. by obligation 1.
     match unsafe { WorkerThread::current() } {
-        Some(worker) if worker.registry().try_add_reference() => return Current::Own(worker),
+        Some(worker) if worker.try_add_reference() => return Current::Own(worker),
         None => {
             let lent = frames::lent_pool();
             if let Some(registry) = lent.filter(|registry| registry.try_add_reference()) {

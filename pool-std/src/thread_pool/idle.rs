@@ -20,9 +20,10 @@ const FEW: usize = 2;
 /// Each spawned job has a reference to the pool, from before it is queued until it has ended, and
 /// so has each call from outside. A job that spawns another one adds that reference while its own
 /// counts. So the count comes down to the owner's reference only when there is no job, and no job
-/// can bring another one into being. This is one moment, because the count is one word. Jobs of a
-/// join or a scope need no references: they end before the job or the call whose frame waits for
-/// them.
+/// can bring another one into being. This is one moment, because the count is one word. A worker
+/// that runs jobs may keep the references of some that have ended. It removes them before it looks
+/// for jobs beyond its deque. Jobs of a join or a scope need no references: they end before the job
+/// or the call whose frame waits for them.
 ///
 /// # How a thread waits
 ///

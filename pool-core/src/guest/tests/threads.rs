@@ -17,7 +17,7 @@ use sleep_core::CoreLatch;
 use super::super::*;
 use crate::{
     deadlock::DeadlockDetection,
-    job::StackJob,
+    job::{JobName, StackJob},
     latch::BlockingLatch,
     queue::JobQueue as _,
     testing::{
@@ -59,12 +59,12 @@ fn this_thread() -> ThreadId {
 
 on_platform!(fixed, crate::testing::Test: a_guest_stays_on_its_thread_and_is_the_worker
     a_panic_gives_the_seat_back a_guest_is_no_guest_within_itself
-    a_guest_is_not_at_top_level jobs_that_a_guest_leaves_are_run
+    a_guest_is_not_at_top_level a_guest_keeps_no_references jobs_that_a_guest_leaves_are_run
     a_job_for_the_seat_is_run joins_of_a_guest_are_stolen more_guests_than_seats
     work_that_waits_keeps_guests_out);
 on_platform!(growing, crate::testing::Growing: a_guest_stays_on_its_thread_and_is_the_worker
     a_panic_gives_the_seat_back a_guest_is_no_guest_within_itself
-    a_guest_is_not_at_top_level jobs_that_a_guest_leaves_are_run
+    a_guest_is_not_at_top_level a_guest_keeps_no_references jobs_that_a_guest_leaves_are_run
     a_job_for_the_seat_is_run joins_of_a_guest_are_stolen more_guests_than_seats
     work_that_waits_keeps_guests_out);
 
@@ -116,6 +116,21 @@ fn a_guest_is_not_at_top_level<P: TestPlatform<Data = AtomicBool>>() {
         for _ in 0..2 {
             call_as_guest(registry, |worker| assert!(!worker.is_at_top_level()));
         }
+    });
+}
+
+/// It may go on for any time, although the host would keep references for its next jobs.
+fn a_guest_keeps_no_references<P: TestPlatform<Data = AtomicBool>>() {
+    with_guests::<P>(1, |registry| {
+        let before = registry.num_references();
+        call_as_guest(registry, |worker| {
+            worker.run_as_job(JobName::UNKNOWN, || {
+                assert!(worker.try_add_reference());
+                assert_eq!(registry.num_references(), before + 1);
+                worker.remove_reference();
+                assert_eq!(registry.num_references(), before);
+            });
+        });
     });
 }
 

@@ -247,7 +247,7 @@ where
             });
         }
         self.ring_joiner(self.state.finish());
-        self.registry.remove_reference();
+        self.registry.remove_reference_of_job();
     }
 }
 
@@ -282,9 +282,9 @@ where
         // The pool must not end before the reference is in its queue, although a worker that joins
         // the future may meanwhile poll it to its end. If the pool has ended, so has the future,
         // because it had a reference to the pool.
-        if duties.queue && self.registry.try_add_reference() {
+        if duties.queue && self.registry.try_add_reference_of_job() {
             self.push();
-            self.registry.remove_reference();
+            self.registry.remove_reference_of_job();
         }
         self.ring_joiner(duties);
     }

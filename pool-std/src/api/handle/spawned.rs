@@ -138,7 +138,7 @@ where
         // SAFETY: 1. as above.
         let ended = unsafe { Task::run(task, |closure| closure()) };
         data.handlers.handle_panic("a spawned job", ended);
-        registry.remove_reference();
+        registry.remove_reference_of_job();
     }
 }
 
@@ -167,7 +167,7 @@ impl<W: Wanted, F: FnOnce() -> T, T> SpawnedTask<W, F, T> {
             }
             Err(JoinError::aborted())
         });
-        registry.remove_reference();
+        registry.remove_reference_of_job();
         result
     }
 }
@@ -225,9 +225,9 @@ where
 /// reference to the pool, so this adds a reference, unless the pool has ended and no longer has the
 /// job.
 pub(super) fn while_referenced(registry: &Registry, run: impl FnOnce()) {
-    let is_counted = registry.try_add_reference();
+    let is_counted = registry.try_add_reference_of_job();
     run();
     if is_counted {
-        registry.remove_reference();
+        registry.remove_reference_of_job();
     }
 }

@@ -165,7 +165,7 @@ impl Drop for PoolGuard {
                 if kept.pool.get() == self.registry {
                     kept.pool.set(before);
                 }
-                self.registry().remove_reference();
+                self.registry().remove_reference_of_job();
             }
         });
     }

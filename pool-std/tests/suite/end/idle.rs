@@ -12,7 +12,7 @@ use std::{
 
 use pool_std::{
     IdlePolicy, Isolation, ShutdownError, SleepKind, ThreadPool, ThreadPoolBuilder, WaitIdleError,
-    block_in_place, join,
+    block_in_place, join, spawn, spawn_handle,
 };
 
 use super::{Held, LIMIT, LOOKS, chain, expect_wait, held, pool, pool_with_this_thread};
@@ -165,6 +165,44 @@ fn wait_idle_waits_for_a_job_that_panics() {
     expect_wait(&pool, &held);
     assert!(catch_unwind(AssertUnwindSafe(|| pool.install(|| panic!("by design")))).is_err());
     pool.wait_idle().unwrap();
+}
+
+/// A worker keeps the references of jobs that have ended for those that it spawns next, but not
+/// where it may do anything else for any time.
+#[test]
+fn a_pool_is_idle_while_a_thread_that_it_has_adopted_goes_on() {
+    let pool = pool_with_this_thread(2);
+    for _ in 0..if cfg!(miri) { 3 } else { 100 } {
+        // The first ones are run in the wait for the last one.
+        let handles: Vec<_> = (0..5).map(|_| spawn_handle(|| spawn(|| ()))).collect();
+        for handle in handles {
+            handle.join().unwrap();
+        }
+        // Otherwise they would wait for each other.
+        thread::scope(|threads| _ = threads.spawn(|| pool.wait_idle().unwrap()));
+    }
+    pool.shutdown().unwrap();
+}
+
+/// The references that the worker keeps are added and removed together.
+#[test]
+fn wait_idle_returns_after_any_number_of_jobs_on_each_worker() {
+    fn tree(size: usize) {
+        if let Some(rest) = size.checked_sub(1) {
+            spawn(move || tree(rest / 3));
+            spawn(move || tree(rest - rest / 3));
+        }
+    }
+    let largest = if cfg!(miri) { 5 } else { 500 };
+    for threads in [1, 2, 4] {
+        let pool = pool(threads);
+        for size in 0..largest {
+            pool.spawn(move || tree(size));
+            pool.wait_idle().unwrap();
+        }
+        pool.spawn(move || tree(largest));
+        pool.shutdown().unwrap();
+    }
 }
 
 #[test]

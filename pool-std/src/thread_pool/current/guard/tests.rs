@@ -7,7 +7,8 @@ use std::{
 };
 
 use crate::{
-    ThreadPool, ThreadPoolBuilder, block_in_place, in_place_scope, in_place_scope_fifo, join, scope,
+    ThreadPool, ThreadPoolBuilder, block_in_place, in_place_scope, in_place_scope_fifo, join,
+    platform::WorkerThread, scope, worker::current_worker_of,
 };
 
 fn pool(workers: usize) -> ThreadPool {
@@ -15,8 +16,11 @@ fn pool(workers: usize) -> ThreadPool {
     builder.max_blocking_threads(1).build().unwrap()
 }
 
+/// Returns the number of references to a pool without those that this worker keeps.
 fn references(pool: &ThreadPool) -> usize {
-    pool.registry().num_references()
+    let worker = current_worker_of(pool.registry());
+    let kept = worker.map_or(0, WorkerThread::num_kept_references);
+    pool.registry().num_references() - kept
 }
 
 /// Checks that a scope adds this many references to a pool, and removes them.

@@ -1,0 +1,138 @@
+//! The references to its pool that a worker keeps for the next jobs that it spawns.
+
+use core::{cell::Cell, ptr};
+
+use crate::{platform::Platform, registry::Registry, worker::WorkerThread};
+
+#[cfg(all(test, not(loom)))]
+mod tests;
+
+/// The number of references that are added at a time, and removed at a time.
+const BATCH: u16 = if cfg!(any(loom, test)) { 2 } else { 64 };
+
+/// The most references that a worker keeps.
+const LIMIT: u16 = 2 * BATCH;
+
+/// The references that a worker has added and that belong to no job yet.
+///
+/// Each detached job has a reference to its pool. All workers write the number of references, so a
+/// worker that spawns and runs many jobs keeps the references of those that have ended for those
+/// that it spawns next. It adds and removes several at a time.
+///
+/// # Why the pool ends, and is found idle, in time
+///
+/// A kept reference makes the pool look busy. So a worker keeps references only inside the jobs
+/// that it begins at top level: that job, or the one of whose join or scope it is a part, has a
+/// reference, too. (If a guest waits for the join or scope, none has one. Then a thread that waits
+/// until the pool is idle may also wait for that part, as it would if the guest had found no seat.)
+/// From one job of its deque the worker carries them to the next one, which it takes at once. When
+/// it finds its deque empty between two jobs, and when its loop ends, it removes them.
+///
+/// Other code of users that a worker runs may go on for any time: that of a thread that the pool
+/// has adopted, of a guest, or of an operation in a search. There, references are added and removed
+/// one by one.
+#[derive(Debug)]
+pub(super) struct KeptReferences(Cell<u16>);
+
+impl KeptReferences {
+    /// Creates the value of a worker that keeps none.
+    pub(super) const fn new() -> Self {
+        Self(Cell::new(0))
+    }
+}
+
+impl<P: Platform> WorkerThread<P> {
+    /// Adds a reference for a job that this worker is about to queue, as
+    /// [`Registry::try_add_reference`] does. Without a write to memory that other workers write, if
+    /// the worker keeps one.
+    #[inline]
+    pub fn try_add_reference(&self) -> bool {
+        match self.kept.0.get().checked_sub(1) {
+            Some(rest) => {
+                self.kept.0.set(rest);
+                true
+            }
+            None => self.try_add_references(),
+        }
+    }
+
+    /// Adds a reference for a job, and some to keep.
+    fn try_add_references(&self) -> bool {
+        let more = if self.is_above_top_level() {
+            BATCH - 1
+        } else {
+            0
+        };
+        let are_added = self.registry().try_add_references(usize::from(more) + 1);
+        if are_added {
+            self.kept.0.set(more);
+        }
+        are_added
+    }
+
+    /// Removes the reference of a job that has ended on this worker, or keeps it.
+    #[inline]
+    pub fn remove_reference(&self) {
+        let kept = self.kept.0.get();
+        if kept < LIMIT && self.is_above_top_level() {
+            self.kept.0.set(kept + 1);
+        } else {
+            self.remove_some_references();
+        }
+    }
+
+    fn remove_some_references(&self) {
+        let more = self.kept.0.get().min(BATCH);
+        self.kept.0.set(self.kept.0.get() - more);
+        self.registry().remove_references(usize::from(more) + 1);
+    }
+
+    /// Returns how many references this worker keeps, which belong to no job.
+    pub fn num_kept_references(&self) -> usize {
+        usize::from(self.kept.0.get())
+    }
+
+    /// Removes the references that this worker keeps. This may end the pool.
+    #[inline]
+    pub(super) fn remove_kept_references(&self) {
+        if self.kept.0.get() > 0 {
+            self.remove_kept_cold();
+        }
+    }
+
+    #[cold]
+    fn remove_kept_cold(&self) {
+        let kept = self.kept.0.replace(0);
+        self.registry().remove_references(usize::from(kept));
+    }
+}
+
+impl<P: Platform> Registry<P> {
+    /// Adds a reference for a job, as [`try_add_reference`](Self::try_add_reference) does. A worker
+    /// of the pool may use one that it [keeps](WorkerThread::try_add_reference).
+    #[inline]
+    pub fn try_add_reference_of_job(&self) -> bool {
+        match self.current_worker() {
+            Some(worker) => worker.try_add_reference(),
+            None => self.try_add_reference(),
+        }
+    }
+
+    /// Removes the reference of a job, as [`remove_reference`](Self::remove_reference) does. A
+    /// worker of the pool may [keep](WorkerThread::remove_reference) it.
+    #[inline]
+    pub fn remove_reference_of_job(&self) {
+        match self.current_worker() {
+            Some(worker) => worker.remove_reference(),
+            None => self.remove_reference(),
+        }
+    }
+
+    /// Returns the worker of this pool that this thread is. It must be used at once.
+    #[inline]
+    fn current_worker(&self) -> Option<&WorkerThread<P>> {
+        // SAFETY: 1. the callers use it at once.
+        let worker = unsafe { WorkerThread::<P>::current() };
+        worker.filter(|worker| ptr::eq(worker.registry(), self))
+    }
+}
