@@ -16,12 +16,16 @@ const ROUNDS: usize = 10;
 const BROADCASTS: usize = 1000;
 /// Of nested scopes: there are 17,710 then.
 const DEPTH: u32 = 21;
+/// The number of jobs of a tree of jobs that end in leaves, which count themselves.
+const TREE: usize = 2 * LEAVES - 1;
+const LEAVES: usize = 1 << 14;
 
 pub(crate) fn cases(pools: &[Pools]) -> Vec<Case> {
     let on_both = |name, unit, ours, rayon| on_both("spawn", name, unit, pools, ours, rayon);
     let (per_job, each) = (Unit::Nanoseconds, Unit::Microseconds);
     let mut cases = on_both("external-spawn", per_job, spawn, spawn);
     cases.extend(on_both("external-many", per_job, spawn_many, spawn_many));
+    cases.extend(on_both("spawn-tree", per_job, tree, tree));
     cases.extend(on_both("scope-spawn", per_job, scope, scope));
     cases.extend(on_both("scope-many", per_job, scope_many, scope_many));
     cases.extend(on_both("scope-nested", per_job, nested, nested));
@@ -53,6 +57,26 @@ fn from_outside(round: impl Fn()) -> f64 {
         }
     });
     Unit::Nanoseconds.of(time) / (ROUNDS * JOBS) as f64
+}
+
+/// Jobs that each spawn two others.
+fn tree<P: Spawning>(pool: &P) -> f64 {
+    fn grow<P: Spawning>(leaves: usize) {
+        if leaves == 1 {
+            return LATCH.count_down();
+        }
+        for _ in 0..2 {
+            P::spawn_here(move || grow::<P>(leaves / 2));
+        }
+    }
+    let time = time(|| {
+        for _ in 0..ROUNDS {
+            LATCH.expect(LEAVES);
+            pool.spawn(|| grow::<P>(LEAVES));
+            LATCH.wait();
+        }
+    });
+    Unit::Nanoseconds.of(time) / (ROUNDS * TREE) as f64
 }
 
 fn scope<P: Spawning>(pool: &P) -> f64 {

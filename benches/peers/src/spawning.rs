@@ -16,6 +16,9 @@ use crate::pools::{Lazy, Pool, Pools};
 pub(crate) trait Spawning: Pool {
     fn spawn(&self, job: impl FnOnce() + Send + 'static);
 
+    /// Spawns a job on the pool whose worker this thread is.
+    fn spawn_here(job: impl FnOnce() + Send + 'static);
+
     fn install<R: Send>(&self, call: impl FnOnce() -> R + Send) -> R;
 
     /// Runs a closure on each worker; returns how many there are.
@@ -53,6 +56,10 @@ macro_rules! spawning {
 
             fn spawn(&self, job: impl FnOnce() + Send + 'static) {
                 self.spawn(job);
+            }
+
+            fn spawn_here(job: impl FnOnce() + Send + 'static) {
+                $system::spawn(job);
             }
 
             fn install<R: Send>(&self, call: impl FnOnce() -> R + Send) -> R {

@@ -52,20 +52,17 @@ impl<P: Platform> WorkerThread<P> {
                 self.kept.0.set(rest);
                 true
             }
-            None => self.try_add_references(),
+            None if self.is_above_top_level() => self.try_add_batch(),
+            None => self.registry().try_add_reference(),
         }
     }
 
     /// Adds a reference for a job, and some to keep.
-    fn try_add_references(&self) -> bool {
-        let more = if self.is_above_top_level() {
-            BATCH - 1
-        } else {
-            0
-        };
-        let are_added = self.registry().try_add_references(usize::from(more) + 1);
+    #[cold]
+    fn try_add_batch(&self) -> bool {
+        let are_added = self.registry().try_add_references(usize::from(BATCH));
         if are_added {
-            self.kept.0.set(more);
+            self.kept.0.set(BATCH - 1);
         }
         are_added
     }
@@ -73,18 +70,22 @@ impl<P: Platform> WorkerThread<P> {
     /// Removes the reference of a job that has ended on this worker, or keeps it.
     #[inline]
     pub fn remove_reference(&self) {
+        if !self.is_above_top_level() {
+            return self.registry().remove_reference();
+        }
         let kept = self.kept.0.get();
-        if kept < LIMIT && self.is_above_top_level() {
+        if kept < LIMIT {
             self.kept.0.set(kept + 1);
         } else {
-            self.remove_some_references();
+            self.remove_batch();
         }
     }
 
-    fn remove_some_references(&self) {
-        let more = self.kept.0.get().min(BATCH);
-        self.kept.0.set(self.kept.0.get() - more);
-        self.registry().remove_references(usize::from(more) + 1);
+    /// Removes the reference of a job, and some that are kept.
+    #[cold]
+    fn remove_batch(&self) {
+        self.kept.0.set(LIMIT - (BATCH - 1));
+        self.registry().remove_references(usize::from(BATCH));
     }
 
     /// Returns how many references this worker keeps, which belong to no job.
@@ -96,14 +97,9 @@ impl<P: Platform> WorkerThread<P> {
     #[inline]
     pub(super) fn remove_kept_references(&self) {
         if self.kept.0.get() > 0 {
-            self.remove_kept_cold();
+            let kept = self.kept.0.replace(0);
+            self.registry().remove_references(usize::from(kept));
         }
-    }
-
-    #[cold]
-    fn remove_kept_cold(&self) {
-        let kept = self.kept.0.replace(0);
-        self.registry().remove_references(usize::from(kept));
     }
 }
 

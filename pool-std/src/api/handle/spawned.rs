@@ -147,9 +147,9 @@ impl<W: Wanted, F: FnOnce() -> T, T> SpawnedTask<W, F, T> {
     /// the job, since no other thread knows about the job.
     ///
     /// # Safety
-    /// 1. As for [`take_apart`](Self::take_apart), on a worker of `registry`, which is the job's
-    ///    pool.
-    unsafe fn end_here(this: *mut Self, registry: &Registry) -> Result<T, JoinError> {
+    /// 1. As for [`take_apart`](Self::take_apart), on `worker`, which is one of the job's pool.
+    unsafe fn end_here(this: *mut Self, worker: &WorkerThread) -> Result<T, JoinError> {
+        let registry = worker.registry();
         let data = registry.data();
         // SAFETY: 1. is forwarded to our caller.
         let (kind, content) = unsafe { Self::take_apart(this) };
@@ -167,7 +167,7 @@ impl<W: Wanted, F: FnOnce() -> T, T> SpawnedTask<W, F, T> {
             }
             Err(JoinError::aborted())
         });
-        registry.remove_reference_of_job();
+        worker.remove_reference();
         result
     }
 }
@@ -194,7 +194,7 @@ where
 
     unsafe fn join_on(this: *mut Self, worker: &WorkerThread) -> Option<Result<T, JoinError>> {
         // SAFETY: 1. the caller has both references, and the handle's has left no waiter.
-        let end_here = || unsafe { Self::end_here(this, worker.registry()) };
+        let end_here = || unsafe { Self::end_here(this, worker) };
         // SAFETY: 1. is forwarded to our caller.
         unsafe { Task::help_until_done(this, worker, end_here) }
     }
