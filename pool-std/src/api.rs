@@ -20,7 +20,7 @@ pub(crate) mod yielding;
 pub use block::block_in_place;
 pub use block_on::block_on;
 pub use broadcast::{BroadcastContext, broadcast, spawn_broadcast};
-pub use cancel::{CancelOnDrop, CancelToken, TryScope, try_join, try_scope};
+pub use cancel::{CancelOnDrop, CancelToken, Cancelled, TryScope, try_join, try_scope};
 pub use current_pool::CurrentPool;
 pub use handle::{
     AbortOnDropHandle, JoinError, JoinHandle, ScopedJoinHandle, spawn_future, spawn_handle,

@@ -10,105 +10,21 @@ use std::{
 
 use crate::{
     api::{
-        JoinHandle,
-        handle::{Wanted, spawn_handle_on},
         join::join,
         scope::{Scope, scope},
     },
     sync::{Mutex, lock},
-    thread_pool::current::with_job_reference,
 };
 
 mod on_drop;
+mod signal;
 #[cfg(test)]
 mod tests;
+mod token;
 
 pub use on_drop::CancelOnDrop;
-
-/// Signals that work is no longer needed. Clones share the signal.
-///
-/// A job checks the token in its loops; a check is one load. [`TryScope::cancel_token`] returns the
-/// token of a scope.
-///
-/// # Examples
-/// ```
-/// use pool_std::CancelToken;
-///
-/// let token = CancelToken::new();
-/// let job = pool_std::spawn_handle({
-///     let token = token.clone();
-///     move || (0..u64::MAX).take_while(|_| !token.is_cancelled()).last()
-/// });
-/// token.cancel();
-/// assert!(job.join().is_ok());
-/// ```
-#[derive(Debug, Clone, Default)]
-pub struct CancelToken {
-    is_cancelled: Arc<AtomicBool>,
-}
-
-impl CancelToken {
-    /// Creates a token that is not cancelled.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Cancels this token and its clones, permanently. Everything that this thread did before is
-    /// visible to a thread that sees the cancellation.
-    pub fn cancel(&self) {
-        // Ordering: Release pairs with the Acquire of `is_cancelled`.
-        self.is_cancelled.store(true, Ordering::Release);
-    }
-
-    /// Whether this token or a clone of it was cancelled.
-    #[inline]
-    #[must_use]
-    pub fn is_cancelled(&self) -> bool {
-        // Ordering: Acquire pairs with the Release of `cancel`.
-        self.is_cancelled.load(Ordering::Acquire)
-    }
-
-    /// Spawns a job on the current pool as [`spawn_handle`](crate::spawn_handle()) does, but does
-    /// not run it if this token is cancelled before it starts. Then the job is dropped, and its
-    /// handle reports that it was [aborted](crate::JoinError::is_aborted).
-    ///
-    /// A job that has started continues; let a long job check a clone of the token. The token is
-    /// checked by the worker that takes the job from its queue, so a task that awaits the handle
-    /// may be notified late.
-    ///
-    /// [`ThreadPool::spawn_handle_unless`](crate::ThreadPool::spawn_handle_unless) does the same on
-    /// a given pool.
-    ///
-    /// # Examples
-    /// ```
-    /// let (token, pool) = (pool_std::CancelToken::new(), pool_std::ThreadPoolBuilder::new());
-    /// let pool = pool.num_threads(1).build()?;
-    /// let jobs = pool.install(|| {
-    ///     // The only worker is in this closure.
-    ///     let jobs = [1, 2, 3].map(|number| token.spawn_handle(move || number * 2));
-    ///     token.cancel();
-    ///     jobs
-    /// });
-    /// for job in jobs {
-    ///     assert!(job.join().unwrap_err().is_aborted());
-    /// }
-    /// # Ok::<(), pool_std::BuildError>(())
-    /// ```
-    pub fn spawn_handle<F, T>(&self, job: F) -> JoinHandle<T>
-    where
-        F: FnOnce() -> T + Send + 'static,
-        T: Send + 'static,
-    {
-        with_job_reference(|registry| spawn_handle_on(registry, self.clone(), job))
-    }
-}
-
-impl Wanted for CancelToken {
-    fn is_wanted(&self) -> bool {
-        !self.is_cancelled()
-    }
-}
+pub use signal::Cancelled;
+pub use token::CancelToken;
 
 /// Runs two closures as [`join`] does, but stops early if one of them fails.
 ///

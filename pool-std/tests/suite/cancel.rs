@@ -9,6 +9,8 @@ use std::{
     },
 };
 
+mod followers;
+
 use pool_std::{CancelToken, JoinError, ThreadPool, ThreadPoolBuilder, try_join, try_scope};
 
 fn pool(workers: usize) -> ThreadPool {
