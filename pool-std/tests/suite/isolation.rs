@@ -20,6 +20,8 @@ mod leftovers;
 mod loans;
 mod nesting;
 mod outside;
+// They see which workers sleep.
+#[cfg(feature = "metrics")]
 mod wakes;
 mod yields;
 

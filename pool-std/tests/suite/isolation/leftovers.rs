@@ -292,6 +292,7 @@ fn a_worker_that_is_revived_leaves_no_job_of_an_isolated_scope() {
 }
 
 /// What a worker runs before it parks leaves nothing on its deque.
+#[cfg(feature = "metrics")]
 #[test]
 fn a_chain_of_jobs_does_not_keep_a_worker_from_parking() {
     fn chain(is_over: Arc<AtomicBool>) {
