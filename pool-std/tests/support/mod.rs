@@ -14,8 +14,8 @@ use std::{
 };
 
 use pool_std::{
-    Blocked, DeadlockReport, IdlePolicy, ThreadPool, ThreadPoolBuilder, mark_all_unblocked,
-    mark_blocked,
+    Blocked, DeadlockReport, IdlePolicy, ThreadPool, ThreadPoolBuilder, WorkerState,
+    mark_all_unblocked, mark_blocked,
 };
 
 /// A multiple of what the slowest machine needs.
@@ -141,9 +141,8 @@ pub(crate) fn wait_for(happened: impl Fn() -> bool) {
 /// Waits until this number of workers are asleep. Without metrics no thread can see that, so this
 /// only leaves them some time.
 pub(crate) fn wait_for_asleep(pool: &ThreadPool, workers: usize) {
-    if cfg!(feature = "metrics") {
-        wait_for(|| pool.state().asleep().count() >= workers);
-    } else {
-        thread::sleep(Duration::from_millis(1));
+    if pool.metrics().num_in(WorkerState::Unknown) > 0 {
+        return thread::sleep(Duration::from_millis(1));
     }
+    wait_for(|| pool.state().asleep().count() >= workers);
 }

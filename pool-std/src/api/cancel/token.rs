@@ -15,8 +15,8 @@ use crate::{
 /// [child](Self::child_token) receives it.
 ///
 /// A job checks the token in its loops; a check is one load. A future awaits it with
-/// [`cancelled`](Self::cancelled). [`TryScope::cancel_token`](crate::TryScope::cancel_token) returns
-/// the token of a scope.
+/// [`cancelled`](Self::cancelled). The token of a scope is returned by
+/// [`TryScope::cancel_token`](crate::TryScope::cancel_token).
 ///
 /// # Examples
 /// ```
@@ -50,8 +50,8 @@ impl CancelToken {
     /// cancelled.
     ///
     /// # Complexity
-    /// One allocation, and a lock of this token, which has a list of its living children. A check of
-    /// a child is one load, whatever the number of its ancestors.
+    /// One allocation, and a lock of this token, which has a list of its living children. A check
+    /// of a child is one load, whatever the number of its ancestors.
     ///
     /// # Examples
     /// ```
