@@ -200,14 +200,6 @@ impl<P: Platform> WorkerThread<P> {
         self.is_running_job() && self.depth() == self.fair_looks().top.get()
     }
 
-    /// Whether the worker has begun, at top level, the job that it runs, or one below that on its
-    /// stack.
-    #[inline]
-    pub(crate) fn is_above_top_level(&self) -> bool {
-        let top = self.fair_looks().top.get();
-        top > 0 && self.depth() >= top
-    }
-
     /// Whether the worker is between two jobs that it begins at top level.
     pub(crate) fn is_at_top_level(&self) -> bool {
         self.depth() + 1 == self.fair_looks().top.get()

@@ -29,15 +29,25 @@ const LIMIT: u16 = 2 * BATCH;
 /// it finds its deque empty between two jobs, and when its loop ends, it removes them.
 ///
 /// Other code of users that a worker runs may go on for any time: that of a thread that the pool
-/// has adopted, of a guest, or of an operation in a search. There, references are added and removed
-/// one by one.
+/// has adopted, of a guest, or of an operation in a search. There, and in the jobs that are run
+/// while it waits, references are added and removed one by one.
 #[derive(Debug)]
-pub(super) struct KeptReferences(Cell<u16>);
+pub(super) struct KeptReferences {
+    count: Cell<u16>,
+    /// How deep a job is at least in which the worker keeps some.
+    least_depth: Cell<usize>,
+}
+
+/// The least depth of a worker that keeps no references.
+const NOWHERE: usize = usize::MAX;
 
 impl KeptReferences {
     /// Creates the value of a worker that keeps none.
     pub(super) const fn new() -> Self {
-        Self(Cell::new(0))
+        Self {
+            count: Cell::new(0),
+            least_depth: Cell::new(NOWHERE),
+        }
     }
 }
 
@@ -47,12 +57,12 @@ impl<P: Platform> WorkerThread<P> {
     /// the worker keeps one.
     #[inline]
     pub fn try_add_reference(&self) -> bool {
-        match self.kept.0.get().checked_sub(1) {
+        match self.kept.count.get().checked_sub(1) {
             Some(rest) => {
-                self.kept.0.set(rest);
+                self.kept.count.set(rest);
                 true
             }
-            None if self.is_above_top_level() => self.try_add_batch(),
+            None if self.keeps_references() => self.try_add_batch(),
             None => self.registry().try_add_reference(),
         }
     }
@@ -62,7 +72,7 @@ impl<P: Platform> WorkerThread<P> {
     fn try_add_batch(&self) -> bool {
         let are_added = self.registry().try_add_references(usize::from(BATCH));
         if are_added {
-            self.kept.0.set(BATCH - 1);
+            self.kept.count.set(BATCH - 1);
         }
         are_added
     }
@@ -70,12 +80,12 @@ impl<P: Platform> WorkerThread<P> {
     /// Removes the reference of a job that has ended on this worker, or keeps it.
     #[inline]
     pub fn remove_reference(&self) {
-        if !self.is_above_top_level() {
+        if !self.keeps_references() {
             return self.registry().remove_reference();
         }
-        let kept = self.kept.0.get();
+        let kept = self.kept.count.get();
         if kept < LIMIT {
-            self.kept.0.set(kept + 1);
+            self.kept.count.set(kept + 1);
         } else {
             self.remove_batch();
         }
@@ -84,20 +94,50 @@ impl<P: Platform> WorkerThread<P> {
     /// Removes the reference of a job, and some that are kept.
     #[cold]
     fn remove_batch(&self) {
-        self.kept.0.set(LIMIT - (BATCH - 1));
+        self.kept.count.set(LIMIT - (BATCH - 1));
         self.registry().remove_references(usize::from(BATCH));
     }
 
     /// Returns how many references this worker keeps, which belong to no job.
     pub fn num_kept_references(&self) -> usize {
-        usize::from(self.kept.0.get())
+        usize::from(self.kept.count.get())
+    }
+
+    /// Whether this worker has begun the job that it runs, or one below that on its stack, in the
+    /// innermost loop at top level, and not in a search of that loop.
+    #[inline]
+    fn keeps_references(&self) -> bool {
+        self.depth() >= self.kept.least_depth.get()
+    }
+
+    /// Lets this worker keep references in the jobs that it begins from now on, in this frame and
+    /// above. Returns what [`end_keeping`](Self::end_keeping) takes.
+    pub(super) fn begin_keeping(&self) -> usize {
+        self.kept.least_depth.replace(self.depth() + 1)
+    }
+
+    /// Ends what [`begin_keeping`](Self::begin_keeping) has begun. This may end the pool.
+    pub(super) fn end_keeping(&self, before: usize) {
+        self.kept.least_depth.set(before);
+        self.remove_kept_references();
+    }
+
+    /// Removes the references that this worker keeps, and calls a closure in which it keeps none.
+    /// This may end the pool.
+    #[inline]
+    pub(super) fn without_kept_references<R>(&self, closure: impl FnOnce() -> R) -> R {
+        let before = self.kept.least_depth.replace(NOWHERE);
+        self.remove_kept_references();
+        let result = closure();
+        self.kept.least_depth.set(before);
+        result
     }
 
     /// Removes the references that this worker keeps. This may end the pool.
     #[inline]
     pub(super) fn remove_kept_references(&self) {
-        if self.kept.0.get() > 0 {
-            let kept = self.kept.0.replace(0);
+        if self.kept.count.get() > 0 {
+            let kept = self.kept.count.replace(0);
             self.registry().remove_references(usize::from(kept));
         }
     }

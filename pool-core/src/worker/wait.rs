@@ -162,6 +162,7 @@ impl<P: Platform> WorkerThread<P> {
     /// stack, so that the worker takes [fair looks](crate::sources::FairLooks).
     fn run_jobs_until(&self, latch: &CoreLatch, setter: Setter, is_at_top_level: bool) {
         let top = is_at_top_level.then(|| self.fair_looks().set_top(self.depth() + 1));
+        let keeping = is_at_top_level.then(|| self.begin_keeping());
         // The frame that waits holds jobs, or the latch.
         no_unwind(|| {
             while !latch.probe() {
@@ -169,28 +170,30 @@ impl<P: Platform> WorkerThread<P> {
                 if (is_look_due || self.has_urgent_jobs()) && self.run_before_own(is_look_due) {
                     continue;
                 }
-                let found = self
-                    .take_local_job()
-                    .map(Found::own)
-                    .or_else(|| {
-                        if is_at_top_level {
-                            self.remove_kept_references();
-                        }
-                        self.take_again()
-                    })
-                    .or_else(|| self.search_uncounted())
-                    .or_else(|| self.search(latch, setter));
+                let search = || self.search_beyond_deque(latch, setter);
+                let found = match self.take_local_job() {
+                    Some(job) => Some(Found::own(job)),
+                    None if is_at_top_level => self.without_kept_references(search),
+                    None => search(),
+                };
                 match found {
                     // SAFETY: 1. the queue gave it to us alone.
                     Some(found) => unsafe { self.run_found(found) },
                     None => break,
                 }
             }
-            if is_at_top_level {
-                self.remove_kept_references();
+            if let Some(before) = keeping {
+                self.end_keeping(before);
             }
         });
         top.map(|top| self.fair_looks().set_top(top));
         self.lower_begin();
+    }
+
+    /// Searches until there is a job, or until the latch is set, when there is none on the deque.
+    #[inline]
+    fn search_beyond_deque(&self, latch: &CoreLatch, setter: Setter) -> Option<Found> {
+        let found = self.take_again().or_else(|| self.search_uncounted());
+        found.or_else(|| self.search(latch, setter))
     }
 }

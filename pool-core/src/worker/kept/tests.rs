@@ -1,4 +1,12 @@
-use std::{boxed::Box, cell::Cell, rc::Rc, sync::Arc};
+use std::{
+    boxed::Box,
+    cell::Cell,
+    rc::Rc,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering::Relaxed},
+    },
+};
 
 use progress_core::Operation;
 
@@ -175,6 +183,23 @@ fn none_are_kept_in_an_operation() {
             assert_eq!((references(), kept()), (OWNER + 1, 0));
         })));
     });
+}
+
+/// A job that an operation waits for may end long before the operation.
+#[test]
+fn none_are_kept_in_a_job_that_is_run_within_an_operation() {
+    let most_kept = Arc::new(AtomicUsize::new(0));
+    let seen = most_kept.clone();
+    run(|| {
+        current().schedule(Box::new(Operation::new(move || {
+            stop(current().registry());
+            spawn(|_| spawn(|_| ()));
+            while current().yield_now() {
+                seen.fetch_max(kept(), Relaxed);
+            }
+        })));
+    });
+    assert_eq!(most_kept.load(Relaxed), 0);
 }
 
 /// Otherwise the pool would look busy while its workers sleep.
