@@ -12,7 +12,7 @@ use std::{
 
 use pool_std::{
     IdlePolicy, Isolation, ShutdownError, SleepKind, ThreadPool, ThreadPoolBuilder, WaitIdleError,
-    block_in_place, join, spawn, spawn_handle,
+    block_in_place, join, progress::Progress, spawn, spawn_handle,
 };
 
 use super::{Held, LIMIT, LOOKS, chain, expect_wait, held, pool, pool_with_this_thread};
@@ -181,6 +181,39 @@ fn a_pool_is_idle_while_a_thread_that_it_has_adopted_goes_on() {
         // Otherwise they would wait for each other.
         thread::scope(|threads| _ = threads.spawn(|| pool.wait_idle().unwrap()));
     }
+    pool.shutdown().unwrap();
+}
+
+/// A deferred closure is no job, and holds no reference. The worker may sleep after it.
+#[test]
+fn a_pool_is_idle_after_a_deferred_closure_that_waits_for_a_job() {
+    let pool = pool(1);
+    let (sender, receiver) = mpsc::channel();
+    let deferred = move || {
+        spawn_handle(|| ()).join().unwrap();
+        sender.send(()).unwrap();
+    };
+    pool.install(|| Progress::current().defer(deferred));
+    receiver.recv_timeout(LIMIT).unwrap();
+    pool.wait_idle().unwrap();
+    pool.shutdown().unwrap();
+}
+
+/// So may a closure that goes on for any time.
+#[test]
+fn a_pool_is_idle_while_a_deferred_closure_goes_on() {
+    let pool = pool(1);
+    let (sender, receiver) = mpsc::channel();
+    let (go_on, may_end) = mpsc::channel::<()>();
+    let deferred = move || {
+        spawn_handle(|| ()).join().unwrap();
+        sender.send(()).unwrap();
+        may_end.recv().unwrap();
+    };
+    pool.install(|| Progress::current().defer(deferred));
+    receiver.recv_timeout(LIMIT).unwrap();
+    pool.wait_idle().unwrap();
+    go_on.send(()).unwrap();
     pool.shutdown().unwrap();
 }
 
