@@ -23,8 +23,8 @@ const LIMIT: u16 = 2 * BATCH;
 ///
 /// A kept reference makes the pool look busy. So a worker keeps references only inside the jobs
 /// that it begins at top level: that job, or the one of whose join or scope it is a part, has a
-/// reference, too. (If a guest waits for the join or scope, none has one. Then a thread that waits
-/// until the pool is idle may also wait for that part, as it would if the guest had found no seat.)
+/// reference, too. (If a guest, an adopted thread or an operation waits for the join or scope, none
+/// has one. Then a thread that waits until the pool is idle may also wait for that part.)
 /// From one job of its deque the worker carries them to the next one, which it takes at once. When
 /// it finds its deque empty between two jobs, and when its loop ends, it removes them.
 ///
