@@ -23,8 +23,8 @@ pub use broadcast::{BroadcastContext, broadcast, spawn_broadcast};
 pub use cancel::{CancelOnDrop, CancelToken, Cancelled, TryScope, try_join, try_scope};
 pub use current_pool::CurrentPool;
 pub use handle::{
-    AbortOnDropHandle, JoinError, JoinHandle, ScopedJoinHandle, spawn_future, spawn_handle,
-    spawn_handle_in,
+    AbortOnDropHandle, JoinError, JoinHandle, JoinSet, ScopedJoinHandle, spawn_future,
+    spawn_handle, spawn_handle_in,
 };
 pub use isolate::{isolate, with_isolation};
 pub use join::{FnContext, join, join_context};

@@ -61,7 +61,7 @@ mod tracer;
 
 pub use api::{
     AbortOnDropHandle, BroadcastContext, CancelOnDrop, CancelToken, Cancelled, CurrentPool,
-    FnContext, JoinError, JoinHandle, Scope, ScopeFifo, ScopedJoinHandle, TryScope, Yield,
+    FnContext, JoinError, JoinHandle, JoinSet, Scope, ScopeFifo, ScopedJoinHandle, TryScope, Yield,
     block_in_place, block_on, broadcast, in_place_scope, in_place_scope_fifo, isolate, join,
     join_context, join_n, labeled, scope, scope_fifo, spawn, spawn_background, spawn_broadcast,
     spawn_fifo, spawn_future, spawn_handle, spawn_handle_in, spawn_many, spawn_urgent, try_join,

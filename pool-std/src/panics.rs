@@ -4,7 +4,7 @@
 use std::{
     any::Any,
     io::Write as _,
-    panic::{AssertUnwindSafe, catch_unwind},
+    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
     process,
 };
 
@@ -16,6 +16,22 @@ pub(crate) fn drop_quietly<T>(value: T) {
     if let Err(panic) = catch_unwind(AssertUnwindSafe(|| drop(value))) {
         // Its drop could panic again.
         std::mem::forget(panic);
+    }
+}
+
+/// Calls all closures, and then resumes the first panic.
+pub(crate) fn call_all(closures: impl Iterator<Item: FnOnce()>) {
+    let mut first = None;
+    for closure in closures {
+        let result = catch_unwind(AssertUnwindSafe(closure));
+        if first.is_none() {
+            first = result.err();
+        } else {
+            drop_quietly(result);
+        }
+    }
+    if let Some(panic) = first {
+        resume_unwind(panic);
     }
 }
 

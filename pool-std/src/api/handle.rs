@@ -22,6 +22,7 @@ mod error;
 mod future;
 mod refused;
 mod scoped;
+mod set;
 mod spawned;
 mod task;
 #[cfg(test)]
@@ -35,6 +36,7 @@ pub use future::spawn_future;
 pub(crate) use future::spawn_future_on;
 pub(crate) use refused::refuse;
 pub use scoped::spawn_handle_in;
+pub use set::JoinSet;
 pub use spawned::spawn_handle;
 pub(crate) use spawned::{Always, Wanted, spawn_handle_on};
 use task::{AnyTask, State, Task};

@@ -31,6 +31,7 @@ mod isolation;
 mod jobserver;
 mod join;
 mod join_many;
+mod join_set;
 mod lazy;
 #[cfg(all(feature = "live", unix, not(miri)))]
 mod live;

@@ -3,7 +3,6 @@
 use std::{
     collections::BTreeMap,
     fmt, mem,
-    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
     pin::Pin,
     sync::{
         Arc, Weak,
@@ -13,7 +12,7 @@ use std::{
 };
 
 use crate::{
-    panics::drop_quietly,
+    panics::call_all,
     sync::{Mutex, lock},
 };
 
@@ -70,7 +69,7 @@ impl Signal {
         }
         // Not before: another thread that sets the signal meanwhile must find them, too.
         lock(&self.followers).children = Vec::new();
-        wake_all(wakers);
+        call_all(wakers.into_iter().map(|waker| move || waker.wake()));
     }
 
     /// Sets this signal alone. Adds its children to `left`, and the wakers of those that wait to
@@ -115,22 +114,6 @@ impl Drop for Signal {
         while let Some(parent) = next {
             next = Arc::into_inner(parent).and_then(|mut parent| parent.parent.take());
         }
-    }
-}
-
-/// Calls all wakers, and then resumes the first panic.
-fn wake_all(wakers: Vec<Waker>) {
-    let mut first = None;
-    for waker in wakers {
-        let woken = catch_unwind(AssertUnwindSafe(|| waker.wake()));
-        if first.is_none() {
-            first = woken.err();
-        } else {
-            drop_quietly(woken);
-        }
-    }
-    if let Some(panic) = first {
-        resume_unwind(panic);
     }
 }
 
