@@ -346,9 +346,21 @@ fn a_handle_of_the_parent_is_an_error() {
             })
         };
         let [mut joined, polled] = [waits(), waits()];
+        let mut set = pool_std::JoinSet::from_iter([waits(), waits()]);
         in_child(|| {
             let is_over = joined.wait_timeout(Duration::from_secs(60));
-            let errors = [joined.join(), pool_std::block_on(polled)];
+            // A pool of the child's own.
+            set.push(pool_std::spawn_handle(|| ()));
+            let set = [
+                set.join_next(),
+                set.join_next(),
+                set.join_next(),
+                set.join_next(),
+            ];
+            let [Some(first), Some(second), Some(Ok(())), None] = set else {
+                return false;
+            };
+            let errors = [joined.join(), pool_std::block_on(polled), first, second];
             !is_over && errors.into_iter().all(|it| it.unwrap_err().is_forked())
         });
         may_end.store(true, SeqCst);
