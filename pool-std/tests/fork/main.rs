@@ -6,5 +6,6 @@
 mod children;
 mod ended;
 mod seeds;
+mod sets;
 #[path = "../support/fork.rs"]
 mod support;

@@ -174,15 +174,9 @@ impl<'scope, T> JoinSet<'scope, T> {
     /// ```
     pub fn try_join_next(&mut self) -> Option<Result<T, JoinError>> {
         self.forget_parent();
-        let mut handle = match self.handles.first_entry() {
-            // They come first, and the jobs that have not ended never will here.
-            Some(oldest) if !oldest.get().is_here() => oldest.remove(),
-            _ => {
-                let number = lock(&self.ended).jobs.pop_front()?;
-                let handle = self.handles.remove(&number);
-                handle.expect("it is there until its result is taken")
-            }
-        };
+        let number = lock(&self.ended).jobs.pop_front()?;
+        let handle = self.handles.remove(&number);
+        let mut handle = handle.expect("it is there until its result is taken");
         Some(handle.take())
     }
 
@@ -191,7 +185,9 @@ impl<'scope, T> JoinSet<'scope, T> {
     fn forget_parent(&mut self) {
         if self.process != Process::current() {
             self.process = Process::current();
-            self.ended = Arc::default();
+            // The jobs that have not ended never will here.
+            let (jobs, waiting) = (self.handles.keys().copied().collect(), None);
+            self.ended = Arc::new(Mutex::new(Ended { jobs, waiting }));
         }
     }
 
