@@ -99,8 +99,11 @@ impl<'scope, T> JoinSet<'scope, T> {
         self.forget_parent();
         let number = self.next;
         self.next += 1;
-        let ended = self.ended.clone();
-        let bell = Waker::from(Arc::new(Bell { number, ended }));
+        let bell = Waker::from(Arc::new(Bell {
+            number,
+            ended: self.ended.clone(),
+            process: self.process,
+        }));
         let is_pending =
             handle.is_here() && handle.clear_waiter() && handle.set_waiter(Waiter::Task(bell));
         if !is_pending {
@@ -278,10 +281,15 @@ impl<'scope, T> JoinSet<'scope, T> {
 struct Bell {
     number: u64,
     ended: Arc<Mutex<Ended>>,
+    process: Process,
 }
 
 impl Wake for Bell {
     fn wake(self: Arc<Self>) {
+        if self.process != Process::current() {
+            // A child aborts a job of its parent, a thread of which may have locked `ended`.
+            return;
+        }
         let mut ended = lock(&self.ended);
         ended.jobs.push_back(self.number);
         let waiting = ended.waiting.take();
