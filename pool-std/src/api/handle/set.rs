@@ -8,11 +8,14 @@ use std::{
     task::{Context, Poll, Wake, Waker},
 };
 
+use pool_core::Isolation;
+
 use super::{JoinError, ScopedJoinHandle, waiter::Waiter};
 use crate::{
     api::block_on,
     fork::Process,
     panics::call_all,
+    platform::WorkerThread,
     sync::{Mutex, lock},
 };
 
@@ -242,6 +245,12 @@ impl<'scope, T> JoinSet<'scope, T> {
     /// On a worker that runs no other jobs in its waits, runs the newest job that no other worker
     /// has started, unless a job has ended.
     fn help(&self) {
+        // SAFETY: 1. the reference is used in the next statement.
+        let worker = unsafe { WorkerThread::current() };
+        if worker.is_none_or(|worker| worker.isolation() == Isolation::Anything) {
+            // Not after a look at each handle: there may be many.
+            return;
+        }
         let mut handles = self.handles.values().rev();
         while lock(&self.ended).jobs.is_empty()
             && let Some(handle) = handles.next()
