@@ -89,6 +89,9 @@ impl<'scope, T> JoinSet<'scope, T> {
 
     /// Adds a job.
     ///
+    /// # Panics
+    /// If the handle has already returned its result as a future.
+    ///
     /// # Examples
     /// ```
     /// let mut jobs = pool_std::JoinSet::new();
@@ -131,8 +134,9 @@ impl<'scope, T> JoinSet<'scope, T> {
     /// were taken.
     ///
     /// A worker runs other jobs meanwhile, as in [`block_on`](crate::block_on()). In an
-    /// [isolated](crate::isolate()) call it runs jobs of the set that no other worker has started.
-    /// Any other thread blocks.
+    /// [isolated](crate::isolate()) call it runs jobs of the set that no other worker has started,
+    /// but a [future](crate::spawn_future) of the set that is woken during the wait needs another
+    /// worker. Any other thread blocks.
     ///
     /// # Errors
     /// As [`ScopedJoinHandle::join`].
