@@ -6,7 +6,7 @@ use std::{
     pin::Pin,
     sync::{
         Arc, Weak,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicU8, Ordering},
     },
     task::{Context, Poll, Waker},
 };
@@ -22,16 +22,25 @@ mod tests;
 /// The number of children from which on a signal looks for those that are gone.
 const FEW_CHILDREN: usize = 8;
 
+/// The bit of a signal's state that says that it is set.
+const SET: u8 = 1;
+/// The bit that says that it has, or has had, a follower.
+const FOLLOWED: u8 = 2;
+
 /// A signal that is set once.
 ///
 /// # Why no follower is overlooked
 ///
-/// The thread that sets the signal does so before it takes the lock, under which it collects the
-/// followers. A follower looks at the signal under the lock, and then adds itself. If it has the
-/// lock first, it is collected; if it has the lock later, it sees that the signal is set.
+/// A follower sets a bit of the state under the lock, and then adds itself, unless the signal was
+/// set before. The thread that sets the signal sets another bit of the same word. If the follower
+/// comes first, that thread sees its bit, takes the lock, and finds the follower; if not, the
+/// follower sees that the signal is set.
+///
+/// Without followers a signal is set without the lock, also in a child of a process that has forked
+/// while another thread had the lock, and in a handler of the system's signals.
 #[derive(Default)]
 pub(super) struct Signal {
-    is_set: AtomicBool,
+    state: AtomicU8,
     /// Kept, so that this signal follows its ancestors when no token of its parent is left.
     parent: Option<Arc<Self>>,
     followers: Mutex<Followers>,
@@ -53,7 +62,7 @@ impl Signal {
     #[inline]
     pub(super) fn is_set(&self) -> bool {
         // Ordering: Acquire pairs with the Release of `mark`.
-        self.is_set.load(Ordering::Acquire)
+        self.state.load(Ordering::Acquire) & SET != 0
     }
 
     /// Sets the signal, and those of all descendants. When this returns, they are set, whichever
@@ -63,7 +72,9 @@ impl Signal {
     /// Resumes the first panic of a waker, when all others have been called.
     pub(super) fn set(&self) {
         let (mut left, mut wakers) = (Vec::new(), Vec::new());
-        self.mark(&mut left, &mut wakers);
+        if !self.mark(&mut left, &mut wakers) {
+            return;
+        }
         while let Some(signal) = left.pop() {
             signal.mark(&mut left, &mut wakers);
         }
@@ -73,29 +84,39 @@ impl Signal {
     }
 
     /// Sets this signal alone. Adds its children to `left`, and the wakers of those that wait to
-    /// `wakers`.
-    fn mark(&self, left: &mut Vec<Arc<Self>>, wakers: &mut Vec<Waker>) {
-        // Ordering: Release pairs with the Acquire of `is_set`.
-        self.is_set.store(true, Ordering::Release);
+    /// `wakers`. Returns whether it may have followers.
+    fn mark(&self, left: &mut Vec<Arc<Self>>, wakers: &mut Vec<Waker>) -> bool {
+        // Ordering: Release pairs with the Acquire of `is_set` and of `is_set_for_follower`. The
+        // followers come with the lock.
+        if self.state.fetch_or(SET, Ordering::Release) & FOLLOWED == 0 {
+            return false;
+        }
         let mut followers = lock(&self.followers);
         left.extend(followers.children.iter().filter_map(Weak::upgrade));
         wakers.extend(mem::take(&mut followers.waiters).into_values());
+        true
+    }
+
+    /// Whether the signal is set, for a follower that has the lock, and adds itself if not.
+    fn is_set_for_follower(&self) -> bool {
+        // Ordering: Acquire pairs with the Release of `mark`.
+        self.state.fetch_or(FOLLOWED, Ordering::Acquire) & SET != 0
     }
 
     /// Creates a signal that follows this one.
     pub(super) fn child(self: &Arc<Self>) -> Arc<Self> {
-        let child = |is_set, parent| {
+        let child = |state, parent| {
             Arc::new(Self {
-                is_set: AtomicBool::new(is_set),
+                state: AtomicU8::new(state),
                 parent,
                 followers: Mutex::default(),
             })
         };
         let mut followers = lock(&self.followers);
-        if self.is_set() {
-            return child(true, None);
+        if self.is_set_for_follower() {
+            return child(SET, None);
         }
-        let child = child(false, Some(self.clone()));
+        let child = child(0, Some(self.clone()));
         followers.children.push(Arc::downgrade(&child));
         if followers.children.len() > followers.limit {
             // Not each time: only when there are twice as many as after the last time.
@@ -153,7 +174,7 @@ impl Future for Cancelled {
         let waker = context.waker().clone();
         let this = &mut *self;
         let mut followers = lock(&this.signal.followers);
-        if this.signal.is_set() {
+        if this.signal.is_set_for_follower() {
             return Poll::Ready(());
         }
         let number = *this.number.get_or_insert_with(|| followers.new_number());

@@ -49,6 +49,9 @@ impl CancelToken {
     /// Use it for a part of the work that may also end alone. A child of a cancelled token is
     /// cancelled.
     ///
+    /// A child keeps its ancestors in memory, but not their tokens alive: when the last clone of a
+    /// token is dropped, its children are not cancelled.
+    ///
     /// # Complexity
     /// One allocation, and a lock of this token, which has a list of its living children. A check
     /// of a child is one load, whatever the number of its ancestors.
@@ -89,7 +92,8 @@ impl CancelToken {
 
     /// Returns a future that completes when this token is cancelled.
     ///
-    /// It needs no runtime, and suits the `select!` of any. A job that may wait for nothing else
+    /// If all clones of the token and of its ancestors are dropped, it never completes. It needs no
+    /// runtime, and suits the `select!` of any. A job that may wait for nothing else
     /// can [`block_on`](crate::block_on()) it.
     ///
     /// # Examples
