@@ -77,6 +77,11 @@ struct Ended {
 
 impl<'scope, T> JoinSet<'scope, T> {
     /// Creates a set without jobs.
+    ///
+    /// # Examples
+    /// ```
+    /// assert!(pool_std::JoinSet::<u32>::new().is_empty());
+    /// ```
     #[must_use]
     pub fn new() -> Self {
         Self {
@@ -119,12 +124,18 @@ impl<'scope, T> JoinSet<'scope, T> {
     }
 
     /// Returns the number of jobs whose results were not taken.
+    ///
+    /// # Examples
+    /// See [`join_next`](Self::join_next).
     #[must_use]
     pub fn len(&self) -> usize {
         self.handles.len()
     }
 
     /// Whether all results were taken.
+    ///
+    /// # Examples
+    /// See [`new`](Self::new).
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.handles.is_empty()
