@@ -21,9 +21,9 @@ use crate::{
 
 /// Jobs whose results are taken in the order in which they end.
 ///
-/// It is made of handles: of jobs and of futures, on any pools, and of jobs of a scope. Use it where
-/// the first results are used while other jobs go on, and to wait for the next job of several:
-/// to keep a number of jobs in flight, or to use the first answer and abort the rest.
+/// It is made of handles: of jobs and of futures, on any pools, and of jobs of a scope. Use it
+/// where the first results are used while other jobs go on, and to wait for the next job of
+/// several: to keep a number of jobs in flight, or to use the first answer and abort the rest.
 ///
 /// Dropping the set detaches its jobs, as dropping a handle does. To drop those that have not
 /// started, [`abort_all`](Self::abort_all) before.
@@ -287,7 +287,8 @@ impl<'scope, T> JoinSet<'scope, T> {
     /// let pool = pool_std::ThreadPoolBuilder::new().num_threads(1).build()?;
     /// pool.install(|| {
     ///     // The only worker is in this closure.
-    ///     let mut jobs = pool_std::JoinSet::from_iter([1, 2].map(|n| pool_std::spawn_handle(move || n)));
+    ///     let jobs = [1, 2].map(|number| pool_std::spawn_handle(move || number));
+    ///     let mut jobs = pool_std::JoinSet::from_iter(jobs);
     ///     jobs.abort_all();
     ///     while let Some(result) = jobs.join_next() {
     ///         assert!(result.is_err_and(|error| error.is_aborted()));
