@@ -324,7 +324,6 @@ impl<P: Platform> WorkerThread<P> {
     /// caller keeps it in place for good, and its registry too.
     pub fn abandon(&self) {
         self.notify_leftovers();
-        self.remove_kept_references();
         self.leave();
     }
 

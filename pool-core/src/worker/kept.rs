@@ -26,7 +26,9 @@ const LIMIT: u16 = 2 * BATCH;
 /// reference, too. (If a guest, an adopted thread or an operation waits for the join or scope, none
 /// has one. Then a thread that waits until the pool is idle may also wait for that part.)
 /// From one job of its deque the worker carries them to the next one, which it takes at once. When
-/// it finds its deque empty between two jobs, and when its loop ends, it removes them.
+/// it finds its deque empty between two jobs, and when its loop ends, it removes them. A thread
+/// that ends in the middle of a job leaves the reference of that job for good, and so what it
+/// keeps.
 ///
 /// Other code of users that a worker runs may go on for any time: that of a thread that the pool
 /// has adopted, of a guest, or of an operation in a search. There, and in the jobs that are run
@@ -135,7 +137,7 @@ impl<P: Platform> WorkerThread<P> {
 
     /// Removes the references that this worker keeps. This may end the pool.
     #[inline]
-    pub(super) fn remove_kept_references(&self) {
+    fn remove_kept_references(&self) {
         if self.kept.count.get() > 0 {
             let kept = self.kept.count.replace(0);
             self.registry().remove_references(usize::from(kept));
