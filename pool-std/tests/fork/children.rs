@@ -1,6 +1,9 @@
 //! What a child finds, and what its parent keeps.
 
 mod cells;
+mod ended;
+mod seeds;
+mod sets;
 
 #[cfg(feature = "signal")]
 use std::{

@@ -4,8 +4,5 @@
 #![cfg(all(any(target_os = "linux", target_os = "android"), not(miri)))]
 
 mod children;
-mod ended;
-mod seeds;
-mod sets;
 #[path = "../support/fork.rs"]
 mod support;

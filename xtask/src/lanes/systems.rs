@@ -25,8 +25,7 @@ pub(super) fn qemu_user(_quick: bool) -> Result<u64> {
         // It counts memory, as on every system, and spawns a million jobs for it.
         .args(["--", "--skip", "a_burst_of_spawns"])
         // The emulator aborts if a process of several threads forks and its child starts threads.
-        .args(["--skip", "children::", "--skip", "ended::"])
-        .args(["--skip", "seeds::"])
+        .args(["--skip", "children::"])
         .run_tests()
 }
 
