@@ -145,7 +145,7 @@ impl<'scope, T> ScopedJoinHandle<'scope, T> {
         }
         if !self.is_finished() {
             if let Some(worker) = self.isolated_worker() {
-                self.task().await_here(&|| self.run_on(worker));
+                self.run_until_done(worker);
             }
             self.wait();
         }
@@ -287,14 +287,13 @@ impl<T> Future for ScopedJoinHandle<'_, T> {
     type Output = Result<T, JoinError>;
 
     /// On a worker of the job's pool that runs [no other jobs](crate::isolate) in its waits, this
-    /// runs the job, because no other worker may be able to.
+    /// runs the job, because no other worker may be able to. A future is polled again when the task
+    /// is, which its wake-up wakes.
     ///
     /// # Panics
     /// If it has returned the result before.
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        if self.isolated_worker().is_some() {
-            self.help();
-        }
+        self.help_isolated(context.waker());
         if !self.state().is_done() && self.is_here() {
             // Code of the user, before anything changes.
             let waker = context.waker().clone();

@@ -21,6 +21,7 @@ use crate::support::pool_with_handler;
 use pool_std::{JoinHandle, ShutdownError, ThreadPool, ThreadPoolBuilder, block_on};
 
 mod aborted;
+mod awaited;
 mod isolated;
 mod turns;
 

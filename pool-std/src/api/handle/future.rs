@@ -16,13 +16,13 @@ use super::{
     JoinError, JoinHandle, ScopedJoinHandle,
     spawned::while_referenced,
     task::{AnyTask, State, Task},
+    waiter::Waiter,
 };
 use crate::{
     api::{
         isolate::Inherited,
         spawn::{NO_NODE, current_worker_for_detached, post_or_inject},
     },
-    driver::{self, Signal},
     fork,
     job_context::Context as JobContext,
     panics::Panic,
@@ -44,10 +44,10 @@ use crate::{
 /// - [`abort`](ScopedJoinHandle::abort) drops a future that has not completed, between polls, on a
 ///   worker. A poll that has started runs to its end; if it is the last one, its result is dropped,
 ///   and a panic goes to the pool's [handler](crate::ThreadPoolBuilder::panic_handler).
-/// - A worker that [joins](ScopedJoinHandle::join) the future polls it each time it is woken, even
-///   in an [isolated](crate::isolate) call. In such a call the worker polls no other future: if the
-///   joined future awaits another future of the pool, or if the worker [blocks](crate::block_on) on
-///   a handle instead of joining it, a second worker is needed to poll the other future.
+/// - A worker that waits for the future polls it each time it is woken, even in an
+///   [isolated](crate::isolate) call, whether it [joins](ScopedJoinHandle::join) the handle or
+///   awaits it. In such a call the worker polls only futures that it waits for in this way: also
+///   those that they await by their handles, but not one that sends what they receive by a channel.
 ///
 /// A future counts as a spawned job until it has completed: a dropped pool continues until then,
 /// and a shutdown waits for it. A pool that [discards](crate::ThreadPool::shutdown_now) its jobs
@@ -112,9 +112,9 @@ struct Polled<F: Future> {
     /// The task lives by the queue's reference to it, which this owns until the future has ended.
     /// Only for the thread that polls, too.
     task: Cell<*mut FutureTask<F>>,
-    /// The signal of a worker that joins the future and takes nothing from the pool's queues. It is
-    /// set when the future is due, and when it has ended. The state says when to look here.
-    joiner: Mutex<Option<Signal>>,
+    /// Of a worker that waits for the future and takes nothing from the pool's queues. It is
+    /// notified when the future is due, and when it has ended. The state says when to look here.
+    joiner: Mutex<Option<Waiter>>,
 }
 
 // SAFETY: one thread at a time uses the future and the task, which may move from thread to thread.
@@ -154,11 +154,13 @@ where
         }
     }
 
-    /// Sets the signal of the worker that joins the future, if the state says so.
-    fn ring_joiner(&self, duties: PollDuties) {
-        if duties.tell {
-            let signal = lock(&self.joiner).take();
-            signal.into_iter().for_each(Signal::set);
+    /// Notifies the worker that waits for the future, if the state says so.
+    fn notify_joiner(&self, duties: PollDuties) {
+        if duties.tell
+            && let Some(waiter) = lock(&self.joiner).take()
+        {
+            let handlers = &self.registry.data().handlers;
+            handlers.run_and_handle_panic("a waker", || waiter.wake());
         }
     }
 
@@ -196,7 +198,7 @@ where
         match catch_unwind(AssertUnwindSafe(poll)) {
             Ok(Poll::Pending) => {
                 let duties = self.state.end();
-                self.ring_joiner(duties);
+                self.notify_joiner(duties);
                 if duties.queue {
                     self.queue_last();
                 }
@@ -246,7 +248,7 @@ where
                 drop(unwanted.unwrap_or_else(|panic| resume_unwind(panic)));
             });
         }
-        self.ring_joiner(self.state.finish());
+        self.notify_joiner(self.state.finish());
         self.registry.remove_reference_of_job();
     }
 }
@@ -286,7 +288,7 @@ where
             self.push();
             self.registry.remove_reference_of_job();
         }
-        self.ring_joiner(duties);
+        self.notify_joiner(duties);
     }
 }
 
@@ -303,19 +305,17 @@ where
         false
     }
 
-    fn await_here(&self, run: &dyn Fn()) {
-        while !self.state().is_done() {
-            // Liveness: the thread that wakes or ends the future sets the signal. If that came
-            // before the signal was stored, the state says so, and this thread does not wait.
-            driver::wait_for_job(|signal| {
-                let mut joiner = lock(&self.kind.joiner);
-                *joiner = Some(signal);
-                if !self.kind.state.wait_for_change() {
-                    *joiner = None;
-                }
-            });
-            run();
+    fn notify_when_due(&self, waiter: Waiter) -> bool {
+        let polled = &self.kind;
+        // Waiters are dropped without the lock: a waker is code of the user.
+        let previous = lock(&polled.joiner).replace(waiter);
+        drop(previous);
+        let waits = polled.state.wait_for_change();
+        if !waits {
+            let unused = lock(&polled.joiner).take();
+            drop(unused);
         }
+        waits
     }
 
     fn run_here(&self, registry: &Registry) {

@@ -146,8 +146,7 @@ impl<'scope, T> JoinSet<'scope, T> {
     ///
     /// A worker runs other jobs meanwhile, as in [`block_on`](crate::block_on()). In an
     /// [isolated](crate::isolate()) call it runs jobs of the set that no other worker has started,
-    /// but a [future](crate::spawn_future) of the set that is woken during the wait needs another
-    /// worker. Any other thread blocks.
+    /// and polls its [futures](crate::spawn_future) that are woken. Any other thread blocks.
     ///
     /// # Errors
     /// As [`ScopedJoinHandle::join`].
@@ -243,7 +242,7 @@ impl<'scope, T> JoinSet<'scope, T> {
         if self.handles.is_empty() {
             return Poll::Ready(None);
         }
-        self.help();
+        self.help(context.waker());
         // Code of the user, not under the lock.
         let waker = context.waker().clone();
         let mut ended = lock(&self.ended);
@@ -257,9 +256,9 @@ impl<'scope, T> JoinSet<'scope, T> {
         Poll::Ready(self.try_join_next())
     }
 
-    /// On a worker that runs no other jobs in its waits, runs the newest job that no other worker
-    /// has started, unless a job has ended.
-    fn help(&self) {
+    /// On a worker that runs no other jobs in its waits, runs jobs that no other worker has started,
+    /// the newest first, until one has ended. The waker is woken when a future can continue.
+    fn help(&self, waker: &Waker) {
         // SAFETY: 1. the reference is used in the next statement.
         let worker = unsafe { WorkerThread::current() };
         if worker.is_none_or(|worker| worker.isolation() == Isolation::Anything) {
@@ -270,9 +269,7 @@ impl<'scope, T> JoinSet<'scope, T> {
         while lock(&self.ended).jobs.is_empty()
             && let Some(handle) = handles.next()
         {
-            if handle.isolated_worker().is_some() {
-                handle.help();
-            }
+            handle.help_isolated(waker);
         }
     }
 

@@ -50,10 +50,14 @@ pub(super) trait AnyTask<T> {
         true
     }
 
-    /// Waits until a job that workers run repeatedly is done, on a worker of the job's pool in an
-    /// isolated call. Calls `run`, which [runs](Self::run_here) the job, each time that the job can
-    /// continue. Does nothing for other jobs.
-    fn await_here(&self, _run: &dyn Fn()) {}
+    /// Leaves a waiter that is notified, once, when a job that workers run repeatedly can continue,
+    /// or is done. Returns false if that is so already. Another job has nothing to wait for but its
+    /// end, of which this gives no notice.
+    ///
+    /// In an isolated call, no queue gives such a job to the worker that waits for it.
+    fn notify_when_due(&self, _waiter: Waiter) -> bool {
+        true
+    }
 
     /// Runs jobs of `worker`, a worker of the job's pool, until the job is done. If the worker
     /// finds the job in its own deque, ends the task, and returns its result.

@@ -236,11 +236,8 @@ fn end(pool: &Arc<ThreadPool>, mut handle: Handle, said: Arc<Said>, steps: &[Ste
             }
             Step::Abort => {}
             Step::IsolatedJoin => return note(crate::isolate(|| handle.join()), &said),
-            // An isolated worker polls a future that it joins, but not one that it blocks on.
-            Step::BlockOn if handle.isolated_worker().is_none() => {
-                return note(crate::block_on(handle), &said);
-            }
-            Step::Join | Step::BlockOn => return note(handle.join(), &said),
+            Step::BlockOn => return note(crate::block_on(handle), &said),
+            Step::Join => return note(handle.join(), &said),
             Step::Pass => {
                 // A pool that discards its jobs drops the handle.
                 let (own, rest) = (Arc::downgrade(pool), steps[number + 1..].to_vec());

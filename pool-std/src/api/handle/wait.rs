@@ -1,6 +1,6 @@
 //! How the owner of a handle waits: on a worker it runs jobs meanwhile.
 
-use std::ptr;
+use std::{ptr, task::Waker};
 
 use pool_core::Isolation;
 
@@ -56,6 +56,36 @@ impl<T> ScopedJoinHandle<'_, T> {
                 self.run_on(worker);
                 return;
             }
+        }
+    }
+
+    /// In an isolated call on a worker of the job's pool, runs the job as [`help`](Self::help) does.
+    /// If the job is a future, leaves the waker, which is then woken when the future is due.
+    pub(super) fn help_isolated(&self, waker: &Waker) {
+        if self.isolated_worker().is_none() {
+            return;
+        }
+        self.help();
+        let waits = self.is_finished()
+            || self.task().is_run_at_once()
+            || self.task().notify_when_due(Waiter::Task(waker.clone()));
+        if !waits {
+            // Not polled here again: a future that wakes itself would never let the caller go on.
+            waker.wake_by_ref();
+        }
+    }
+
+    /// Runs a future each time it is due, until it has ended, on a worker of its pool in an isolated
+    /// call. Does nothing for other jobs.
+    pub(super) fn run_until_done(&self, worker: &WorkerThread) {
+        while !self.task().is_run_at_once() && !self.is_finished() {
+            // Liveness: the thread that wakes or ends the future sets the signal. If that came
+            // before the signal was stored, the state says so, and the signal is dropped, which
+            // sets it.
+            driver::wait_for_job(|signal| {
+                _ = self.task().notify_when_due(Waiter::Thread(signal));
+            });
+            self.run_on(worker);
         }
     }
 

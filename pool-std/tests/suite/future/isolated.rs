@@ -7,7 +7,7 @@ use pool_std::Isolation;
 use super::*;
 
 /// Each way in which a worker may be isolated.
-fn isolated_pools(workers: usize) -> [ThreadPool; 3] {
+pub(super) fn isolated_pools(workers: usize) -> [ThreadPool; 3] {
     let builder = || ThreadPoolBuilder::new().num_threads(workers).guests(true);
     [
         builder().build().unwrap(),

@@ -1,0 +1,176 @@
+//! Futures that a worker awaits by their handles, without a join, in a call in which it takes
+//! nothing from the pool's queues.
+
+use pool_std::{JoinSet, isolate, spawn_future, spawn_handle};
+
+use super::{isolated::isolated_pools, *};
+
+/// Calls a closure in isolation on the only worker of each pool, with an event that happens as soon
+/// as a future awaits it. In each pool, that is once from outside and once as a guest.
+fn with_event(call: impl Fn(Event) + Sync) {
+    for pool in isolated_pools(1) {
+        for is_guest in [false, true] {
+            let event = Event::default();
+            thread::scope(|threads| {
+                threads.spawn(|| {
+                    event.wait_until_awaited();
+                    event.happen();
+                });
+                let isolated = || isolate(|| call(event.clone()));
+                if is_guest {
+                    pool.call(isolated);
+                } else {
+                    pool.install(isolated);
+                }
+            });
+        }
+        pool.shutdown().unwrap();
+    }
+}
+
+#[test]
+fn an_isolated_worker_polls_the_future_that_it_blocks_on() {
+    with_event(|event| {
+        let future = spawn_future(async move {
+            event.wait().await;
+            1
+        });
+        assert_eq!(block_on(future).unwrap(), 1);
+    });
+}
+
+#[test]
+fn an_isolated_worker_polls_what_its_future_awaits() {
+    let chain = |event: Event| {
+        let first = spawn_future(async move {
+            event.wait().await;
+            give_way().await;
+            1
+        });
+        let second = spawn_future(async { first.await.unwrap() + 1 });
+        spawn_future(async { second.await.unwrap() + 1 })
+    };
+    with_event(|event| assert_eq!(chain(event).join().unwrap(), 3));
+    with_event(|event| assert_eq!(block_on(chain(event)).unwrap(), 3));
+}
+
+#[test]
+fn an_isolated_worker_polls_the_futures_of_a_set() {
+    with_event(|event| {
+        let mut jobs = JoinSet::new();
+        for number in 0..3 {
+            let event = event.clone();
+            jobs.push(spawn_future(async move {
+                event.wait().await;
+                number
+            }));
+        }
+        jobs.push(spawn_handle(|| 3));
+        let results = std::iter::from_fn(|| jobs.join_next());
+        let mut results: Vec<_> = results.flatten().collect();
+        results.sort_unstable();
+        assert_eq!(results, [0, 1, 2, 3]);
+    });
+}
+
+/// The wait ends by another job. The waker that it has left is called later, or never.
+#[test]
+fn a_wait_leaves_a_future_to_the_workers() {
+    for pool in isolated_pools(1) {
+        let [event, never] = [(); 2].map(|()| Event::default());
+        let (awaited, unused) = (event.clone(), never.clone());
+        let mut jobs = JoinSet::new();
+        pool.install(|| {
+            isolate(|| {
+                jobs.push(spawn_future(async move {
+                    awaited.wait().await;
+                    1
+                }));
+                jobs.push(spawn_future(async move {
+                    unused.wait().await;
+                    2
+                }));
+                jobs.push(spawn_handle(|| 3));
+                assert_eq!(jobs.join_next().unwrap().unwrap(), 3);
+                jobs.push(spawn_handle(|| 4));
+                assert_eq!(jobs.join_next().unwrap().unwrap(), 4);
+            });
+        });
+        event.happen();
+        assert_eq!(jobs.join_next().unwrap().unwrap(), 1);
+        jobs.abort_all();
+        assert!(
+            jobs.join_next()
+                .unwrap()
+                .is_err_and(|error| error.is_aborted())
+        );
+        drop(never);
+        pool.shutdown().unwrap();
+    }
+}
+
+/// The wake-ups come at any moment of the wait, and the futures go back and forth between the
+/// workers.
+#[test]
+fn wake_ups_against_an_isolated_block_on() {
+    let rounds = if cfg!(miri) { 5 } else { 1_000 };
+    for workers in [1, 2] {
+        for pool in isolated_pools(workers) {
+            for _ in 0..rounds {
+                let events = [(); 3].map(|()| Event::default());
+                let [first, second, third] = events.clone();
+                thread::scope(|threads| {
+                    threads.spawn(move || events.iter().for_each(Event::happen));
+                    pool.install(|| {
+                        isolate(|| {
+                            let inner = spawn_future(async move {
+                                first.wait().await;
+                                second.wait().await;
+                            });
+                            let other = spawn_future(async move { third.wait().await });
+                            let outer = spawn_future(async { inner.await.unwrap() });
+                            let mut jobs = JoinSet::from_iter([outer, other]);
+                            while let Some(result) = jobs.join_next() {
+                                result.unwrap();
+                            }
+                        });
+                    });
+                });
+            }
+        }
+    }
+}
+
+/// The waker is code of the user. Its panic goes to the pool, and not to the thread that wakes the
+/// future.
+#[test]
+fn a_waker_may_panic_when_a_future_is_due() {
+    struct Panics(AtomicUsize);
+    impl std::task::Wake for Panics {
+        fn wake(self: Arc<Self>) {
+            if self.0.fetch_add(1, SeqCst) == 0 {
+                panic_any("a waker");
+            }
+        }
+    }
+
+    let (pool, panics) = pool_with_handler();
+    let event = Event::default();
+    let calls = Arc::new(Panics(AtomicUsize::new(0)));
+    let waker = Waker::from(calls.clone());
+    let mut future = pool.install(|| {
+        let awaited = event.clone();
+        let mut future = spawn_future(async move {
+            awaited.wait().await;
+            1
+        });
+        let poll = || pin!(&mut future).poll(&mut Context::from_waker(&waker));
+        assert!(isolate(poll).is_pending());
+        future
+    });
+    event.happen();
+    assert_eq!(block_on(&mut future).unwrap(), 1);
+    let panic = panics.recv().unwrap();
+    assert_eq!(panic.downcast_ref(), Some(&"a waker"));
+    assert!(calls.0.load(SeqCst) >= 1);
+}
