@@ -3,9 +3,9 @@
 //! A thread [reads](Progress::read) under a guard. A value that is unlinked meanwhile is
 //! [dropped](Progress::retire), and a [deferred](Progress::defer) closure is run, when every guard
 //! that existed at that moment is gone. Jobs and threads outside the pool may do both. A guard
-//! costs two changes of a word that few threads share, or, for a closure in a job of the pool
-//! ([`while_reading`](Progress::while_reading)), two stores to the worker's own cache line. The
-//! values that are read have no reference count.
+//! costs an exchange of a word that few threads share, and a store; or, for a closure in a job of
+//! the pool ([`while_reading`](Progress::while_reading)), two stores to the worker's own cache
+//! line. The values that are read have no reference count.
 //!
 //! Call [`ThreadPool::progress`](crate::ThreadPool::progress) to use it. For a value that is
 //! replaced as a whole, an [`RcuCell`] is enough. The example `concurrent_map` of this crate is a

@@ -83,7 +83,8 @@ impl<T: Send + Sync + 'static> RcuCell<T> {
     /// ```
     ///
     /// # Complexity
-    /// Like [`Progress::read`]: two changes of a word that few threads share.
+    /// Like [`Progress::read`]: an exchange of a word that few threads share, and a store. Beside
+    /// another reference that the thread has, two changes of such a word.
     #[inline]
     #[must_use = "the reference ends at once"]
     pub fn read(&self) -> RcuRef<'_, T> {

@@ -32,16 +32,52 @@ fn a_reader_that_updates() {
     });
 }
 
-#[test]
-fn a_reader_that_delays() {
-    model(3, || {
+/// Runs a scene in which one thread reads, and another one frees.
+fn one_reads_and_another_frees(read: fn(&Scene)) {
+    model(3, move || {
         let scene = Scene::new(1);
-        let reader = Scene::run(&scene, |scene| {
-            let _delay = scene.progress.delay();
-            scene.read();
-        });
+        let reader = Scene::run(&scene, read);
         scene.replace_and_free();
         reader.join().unwrap();
+    });
+}
+
+fn read_during_delay(scene: &Scene) {
+    let _delay = scene.progress.delay();
+    scene.read();
+}
+
+fn read_during_counted_delay(scene: &Scene) {
+    let _delay = scene.progress.delay_counted();
+    scene.read();
+}
+
+#[test]
+fn a_reader_that_delays() {
+    one_reads_and_another_frees(read_during_delay);
+}
+
+#[test]
+fn a_reader_that_delays_by_a_counter() {
+    one_reads_and_another_frees(read_during_counted_delay);
+}
+
+/// Lets two threads delay in the same line. The second one may find the word taken, or have it
+/// after the first one.
+#[test]
+fn two_readers_that_delay() {
+    model(3, || {
+        let scene = Scene::new(0);
+        let readers = [(); 2].map(|()| Scene::run(&scene, read_during_delay));
+        scene.replace();
+        let value = scene.progress.later();
+        lead(&scene);
+        if scene.progress.has_reached(value) {
+            scene.free();
+        }
+        for reader in readers {
+            reader.join().unwrap();
+        }
     });
 }
 
@@ -93,10 +129,7 @@ fn two_managed_and_one_unmanaged() {
     static FREED: Tally = Tally::new(0);
     model(2, || {
         let scene = Scene::new(2);
-        let delaying = Scene::run(&scene, |scene| {
-            let _delay = scene.progress.delay();
-            scene.read();
-        });
+        let delaying = Scene::run(&scene, read_during_delay);
         let managed = Scene::run(&scene, read_while_active);
         scene.replace();
         let value = scene.progress.later();
@@ -210,23 +243,32 @@ fn a_leader_that_does_not_free_and_a_reader() {
 
 #[test]
 fn a_leader_that_does_not_free_and_a_delay() {
-    one_frees_and_another_leads(|scene| {
-        let _delay = scene.progress.delay();
-        scene.read();
-    });
+    one_frees_and_another_leads(read_during_delay);
+}
+
+#[test]
+fn a_leader_that_does_not_free_and_a_counted_delay() {
+    one_frees_and_another_leads(read_during_counted_delay);
 }
 
 /// Lets a delay look at the value a second time after two advances: its count is not where the
 /// third advance looks. The leader makes all three, and another thread frees.
 #[test]
+fn a_counted_delay_that_two_advances_overtake() {
+    two_advances_overtake(read_during_counted_delay);
+}
+
+/// Lets a delay confirm a value that was passed, and then one that the leader may not have seen.
+#[test]
 fn a_delay_that_two_advances_overtake() {
+    two_advances_overtake(read_during_delay);
+}
+
+fn two_advances_overtake(read: fn(&Scene)) {
     static FREED: Tally = Tally::new(0);
-    model(4, || {
+    model(4, move || {
         let scene = Scene::new(0);
-        let reader = Scene::run(&scene, |scene| {
-            let _delay = scene.progress.delay();
-            scene.read();
-        });
+        let reader = Scene::run(&scene, read);
         let leader = Scene::run(&scene, |scene| {
             assert!(scene.progress.try_lead());
             for _ in 0..3 {
@@ -270,13 +312,22 @@ fn free_behind_a_leader(scene: &Arc<Scene>, freed: &'static Tally) -> thread::Jo
 }
 
 /// Checks that what was read during a delay happens before the freeing. Only the orderings of the
-/// delay's end and of the leader's look at the counter see to that.
+/// delay's end and of the leader's look at it see to that.
 #[test]
 fn the_end_of_a_delay_is_received_with_the_value() {
+    the_end_is_received(TestProgress::delay);
+}
+
+#[test]
+fn the_end_of_a_counted_delay_is_received_with_the_value() {
+    the_end_is_received(TestProgress::delay_counted);
+}
+
+fn the_end_is_received(begin: fn(&TestProgress) -> Delay<'_, TestDomain>) {
     static FREED: Tally = Tally::new(0);
-    model(3, || {
+    model(3, move || {
         let scene = Scene::new(0);
-        let delay = scene.progress.delay();
+        let delay = begin(&scene.progress);
         let writer = free_behind_a_leader(&scene, &FREED);
         scene.read();
         drop(delay);

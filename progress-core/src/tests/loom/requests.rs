@@ -45,9 +45,29 @@ fn leader_hand_over() {
 /// Ends a delay while a thread waits for what it delayed.
 #[test]
 fn the_end_of_a_delay_wakes() {
-    model(3, || {
+    the_end_wakes(|scene| drop(scene.progress.delay()));
+}
+
+#[test]
+fn the_end_of_a_counted_delay_wakes() {
+    the_end_wakes(|scene| drop(scene.progress.delay_counted()));
+}
+
+/// Both delays may stand in the way, and the leader sees only one of them.
+#[test]
+fn the_ends_of_two_delays_wake() {
+    the_end_wakes(|scene| {
+        let first = scene.progress.delay();
+        let second = scene.progress.delay();
+        drop(first);
+        drop(second);
+    });
+}
+
+fn the_end_wakes(delay: fn(&Scene)) {
+    model(3, move || {
         let scene = Scene::new(1);
-        let delaying = Scene::run(&scene, |scene| drop(scene.progress.delay()));
+        let delaying = Scene::run(&scene, delay);
         let mut this = scene.progress.register().unwrap();
         let value = scene.progress.later();
         this.wait_for(value);
@@ -100,6 +120,11 @@ fn an_operation_is_due_in_the_end(preemptions: usize, participants: usize, other
 #[test]
 fn an_operation_and_a_delay() {
     an_operation_is_due_in_the_end(3, 0, |scene| drop(scene.progress.delay()));
+}
+
+#[test]
+fn an_operation_and_a_counted_delay() {
+    an_operation_is_due_in_the_end(3, 0, |scene| drop(scene.progress.delay_counted()));
 }
 
 #[test]
