@@ -24,7 +24,7 @@ pub use cancel::{CancelOnDrop, CancelToken, Cancelled, TryScope, try_join, try_s
 pub use current_pool::CurrentPool;
 pub use handle::{
     AbortOnDropHandle, JoinError, JoinHandle, JoinSet, ScopedJoinHandle, spawn_future,
-    spawn_handle, spawn_handle_in,
+    spawn_handle, spawn_handle_in, spawn_handle_with,
 };
 pub use isolate::{isolate, with_isolation};
 pub use join::{FnContext, join, join_context};

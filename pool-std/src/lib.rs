@@ -64,8 +64,8 @@ pub use api::{
     FnContext, JoinError, JoinHandle, JoinSet, Scope, ScopeFifo, ScopedJoinHandle, TryScope, Yield,
     block_in_place, block_on, broadcast, in_place_scope, in_place_scope_fifo, isolate, join,
     join_context, join_n, labeled, scope, scope_fifo, spawn, spawn_background, spawn_broadcast,
-    spawn_fifo, spawn_future, spawn_handle, spawn_handle_in, spawn_many, spawn_urgent, try_join,
-    try_scope, with_isolation, yield_local, yield_now,
+    spawn_fifo, spawn_future, spawn_handle, spawn_handle_in, spawn_handle_with, spawn_many,
+    spawn_urgent, try_join, try_scope, with_isolation, yield_local, yield_now,
 };
 pub use blocking::{
     blocked::Blocked,
@@ -80,7 +80,8 @@ pub use fence::ProcessBarrier;
 pub use metrics::{PoolMetrics, current_metrics};
 pub use parker::ParkerKind;
 pub use pool_core::{
-    Counts, IdlePolicy, Isolation, Relax, Searchers, WorkerMetrics, WorkerState, WorkerTimes,
+    Counts, IdlePolicy, Isolation, Priority, Relax, Searchers, WorkerMetrics, WorkerState,
+    WorkerTimes,
 };
 pub use seeded::{ExploreError, Explorer, FailedProgram, NoSchedule, Schedule, explore};
 pub use sleep::{SleepKind, UnknownSleepKind};

@@ -37,8 +37,8 @@ pub(crate) use future::spawn_future_on;
 pub(crate) use refused::refuse;
 pub use scoped::spawn_handle_in;
 pub use set::JoinSet;
-pub use spawned::spawn_handle;
-pub(crate) use spawned::{Always, Wanted, spawn_handle_on};
+pub(crate) use spawned::{Always, Wanted, spawn_handle_on, spawn_handle_with_on};
+pub use spawned::{spawn_handle, spawn_handle_with};
 use task::{AnyTask, State, Task};
 use waiter::{Bell, Waiter};
 

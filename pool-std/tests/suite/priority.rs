@@ -9,7 +9,7 @@ use std::{
     thread,
 };
 
-use pool_std::{Isolation, ThreadPool, ThreadPoolBuilder};
+use pool_std::{Isolation, Priority, ThreadPool, ThreadPoolBuilder};
 
 #[cfg(feature = "metrics")]
 use super::support::wait_for;
@@ -23,6 +23,8 @@ fn pool(num_threads: usize) -> ThreadPool {
 /// The kinds of jobs, in the order in which one worker runs them.
 const KINDS: usize = 3;
 
+const PRIORITIES: [Priority; KINDS] = [Priority::Urgent, Priority::Normal, Priority::Background];
+
 /// Spawns a job of a kind.
 fn spawn(pool: &ThreadPool, kind: usize, job: impl FnOnce() + Send + 'static) {
     match kind {
@@ -32,9 +34,38 @@ fn spawn(pool: &ThreadPool, kind: usize, job: impl FnOnce() + Send + 'static) {
     }
 }
 
-/// Fewer jobs than there are between two fair looks.
 #[test]
 fn one_worker_runs_the_kinds_one_after_the_other() {
+    the_kinds_run_one_after_the_other(spawn);
+}
+
+#[test]
+fn one_worker_runs_the_kinds_of_jobs_with_handles_likewise() {
+    the_kinds_run_one_after_the_other(|pool, kind, job| {
+        drop(pool.spawn_handle_with(PRIORITIES[kind], job));
+    });
+}
+
+/// A worker that joins a job runs it, although jobs of other priorities are queued.
+#[test]
+fn a_worker_joins_a_job_of_any_priority() {
+    let pool = pool(1);
+    for isolation in [Isolation::Anything, Isolation::Subtree, Isolation::Nothing] {
+        for priority in PRIORITIES {
+            let join = || {
+                let other = pool_std::spawn_handle_with(Priority::Urgent, || 1);
+                let job = pool_std::spawn_handle_with(priority, || 2);
+                (job.join().unwrap(), other.join().unwrap())
+            };
+            let join = || pool_std::with_isolation(isolation, join);
+            assert_eq!(pool.install(join), (2, 1));
+        }
+    }
+    pool.shutdown().unwrap();
+}
+
+/// Spawns fewer jobs than there are between two fair looks.
+fn the_kinds_run_one_after_the_other(spawn: impl Fn(&ThreadPool, usize, Box<dyn FnOnce() + Send>)) {
     let pool = pool(1);
     let (gate, log) = (Arc::new(Gate::default()), Arc::new(Mutex::new(Vec::new())));
     pool.spawn({
@@ -44,9 +75,8 @@ fn one_worker_runs_the_kinds_one_after_the_other() {
     gate.wait_for_blocked(1);
     for number in 0..60 {
         let (kind, log) = (number % KINDS, log.clone());
-        spawn(&pool, kind, move || {
-            log.lock().unwrap().push((kind, number))
-        });
+        let note = move || log.lock().unwrap().push((kind, number));
+        spawn(&pool, kind, Box::new(note));
     }
     gate.open();
     pool.shutdown().unwrap();
@@ -71,7 +101,7 @@ fn no_job_is_lost_in_random_order() {
             (state >> 33) % below
         };
         for _ in 0..JOBS {
-            let (kind, form, runs) = (random(3) as usize, random(5), runs.clone());
+            let (kind, form, runs) = (random(3) as usize, random(6), runs.clone());
             let count = move || _ = runs.fetch_add(1, SeqCst);
             match form {
                 0 => pool.install(|| spawn_here(kind, count)),
@@ -79,7 +109,8 @@ fn no_job_is_lost_in_random_order() {
                 2 => pool.spawn(move || {
                     pool_std::scope(|scope| scope.spawn(move |_| spawn_here(kind, count)));
                 }),
-                3 => pool.install(|| {
+                3 => drop(pool.spawn_handle_with(PRIORITIES[kind], count)),
+                4 => pool.install(|| {
                     pool_std::with_isolation(Isolation::Nothing, || spawn_here(kind, count))
                 }),
                 _ => spawn(&pool, kind, count),

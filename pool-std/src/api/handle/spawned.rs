@@ -6,7 +6,7 @@ use std::{
     panic::{AssertUnwindSafe, catch_unwind},
 };
 
-use pool_core::{Job, JobHeader, JobRef};
+use pool_core::{Job, JobHeader, JobRef, Priority};
 
 use super::{
     JoinError, JoinHandle, ScopedJoinHandle,
@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     api::isolate::Inherited,
-    api::spawn::{PoolOfJob, current_worker_for_detached, post_or_inject},
+    api::spawn::{NO_NODE, PoolOfJob, current_worker_for_detached, post_or_inject},
     job_context::Context,
     platform::{Registry, WorkerThread},
     thread_pool::{current::with_job_reference, discard::Discard, handlers::Handlers},
@@ -40,6 +40,32 @@ where
     with_job_reference(|registry| spawn_handle_on(registry, Always, job))
 }
 
+/// Spawns a job with a [`Priority`] on the current pool, and returns a handle to its result. See
+/// [`spawn_urgent`](crate::spawn_urgent()) and [`spawn_background`](crate::spawn_background()) for
+/// what the priorities mean. A job of [`Priority::Normal`] is one of [`spawn_handle`].
+///
+/// A worker that [joins](ScopedJoinHandle::join) the job runs it itself if no other worker has
+/// started it, whatever its priority.
+///
+/// # Examples
+/// ```
+/// use pool_std::{Priority, spawn_handle_with};
+///
+/// let answer = spawn_handle_with(Priority::Urgent, || 6 * 7);
+/// let cleanup = spawn_handle_with(Priority::Background, || drop(vec![0; 1000]));
+/// assert_eq!(answer.join()?, 42);
+/// cleanup.join()?;
+/// # Ok::<(), pool_std::JoinError>(())
+/// ```
+#[doc(alias = "priority")]
+pub fn spawn_handle_with<F, T>(priority: Priority, job: F) -> JoinHandle<T>
+where
+    F: FnOnce() -> T + Send + 'static,
+    T: Send + 'static,
+{
+    with_job_reference(|registry| spawn_handle_with_on(registry, priority, job))
+}
+
 /// Spawns a job as [`spawn_handle`] does, on a pool. The caller must have added a reference to the
 /// pool for the job. The registry must live until the call returns, even if the job ends before.
 /// The job is aborted if it is no longer wanted when it would begin.
@@ -50,11 +76,42 @@ where
     T: Send + 'static,
 {
     let (context, isolation) = (Context::current(), Inherited::by_job_of(registry));
-    spawn_task(registry, wanted, move || isolation.run(|| context.run(job)))
+    let job = move || isolation.run(|| context.run(job));
+    // SAFETY: 1. the job is used only for this.
+    let queue = |job| unsafe {
+        post_or_inject(current_worker_for_detached(registry), registry, job);
+    };
+    spawn_task(registry, wanted, job, queue)
 }
 
-/// Spawns a job that already contains its context.
-fn spawn_task<W, F, T>(registry: &Registry, wanted: W, job: F) -> JoinHandle<T>
+/// Spawns a job as [`spawn_handle_on`] does, with a priority.
+pub(crate) fn spawn_handle_with_on<F, T>(
+    registry: &Registry,
+    priority: Priority,
+    job: F,
+) -> JoinHandle<T>
+where
+    F: FnOnce() -> T + Send + 'static,
+    T: Send + 'static,
+{
+    if priority == Priority::Normal {
+        return spawn_handle_on(registry, Always, job);
+    }
+    let (context, isolation) = (Context::current(), Inherited::by_job_of(registry));
+    let job = move || isolation.run(|| context.run(job));
+    // SAFETY: 1. the queue needs no node.
+    let queue = |job| unsafe { registry.inject_with(priority, NO_NODE, job) };
+    spawn_task(registry, Always, job, queue)
+}
+
+/// Spawns a job that already contains its context, by a closure that queues it and uses it for
+/// nothing else.
+fn spawn_task<W, F, T>(
+    registry: &Registry,
+    wanted: W,
+    job: F,
+    queue: impl FnOnce(JobRef),
+) -> JoinHandle<T>
 where
     W: Wanted,
     F: FnOnce() -> T + Send + 'static,
@@ -65,12 +122,9 @@ where
     //
     // SAFETY: 1. the task was created for this handle and the queue, just now; 2. by our bounds.
     let handle = unsafe { ScopedJoinHandle::new(task, registry) };
-    // SAFETY: `JobRef::new`: 1. the task lives until its execution has ended the queue's reference;
-    // 2. the closure and the result are `Send`. `post_or_inject`: 1. the job is used only for this.
-    unsafe {
-        let job = JobRef::new(task.cast_const());
-        post_or_inject(current_worker_for_detached(registry), registry, job);
-    }
+    // SAFETY: 1. the task lives until its execution has ended the queue's reference; 2. the closure
+    // and the result are `Send`.
+    queue(unsafe { JobRef::new(task.cast_const()) });
     handle
 }
 

@@ -17,7 +17,9 @@ use std::{
 use proptest::prelude::*;
 
 use super::*;
-use crate::{CancelToken, Scope, ShutdownError, ThreadPool, ThreadPoolBuilder, sync::lock};
+use crate::{
+    CancelToken, Priority, Scope, ShutdownError, ThreadPool, ThreadPoolBuilder, sync::lock,
+};
 
 /// How a job comes into being.
 #[derive(Debug, Clone, Copy)]
@@ -26,6 +28,8 @@ enum Kind {
     /// In an isolated call, so that no worker finds it in its own deque.
     Isolated,
     Unless,
+    /// In the queue of urgent or of background jobs.
+    Prioritized(bool),
     /// Of the scope that the thread is in.
     Scoped,
     /// Of the same scope, spawned by a thread outside.
@@ -76,6 +80,7 @@ fn action() -> impl Strategy<Value = Action> {
         2 => Just(Kind::Closure),
         2 => Just(Kind::Isolated),
         1 => Just(Kind::Unless),
+        2 => any::<bool>().prop_map(Kind::Prioritized),
         2 => Just(Kind::Scoped),
         1 => Just(Kind::ScopedElsewhere),
         2 => (0..3_u8).prop_map(Kind::Future),
@@ -176,6 +181,8 @@ fn spawn(place: Place<'_>, kind: Kind, panics: bool) -> (Handle, Arc<Said>) {
         Kind::Closure => pool.spawn_handle(job),
         Kind::Isolated => crate::isolate(|| pool.spawn_handle(job)),
         Kind::Unless => pool.spawn_handle_unless(token, job),
+        Kind::Prioritized(true) => pool.spawn_handle_with(Priority::Urgent, job),
+        Kind::Prioritized(false) => pool.spawn_handle_with(Priority::Background, job),
         Kind::Scoped => crate::spawn_handle_in(scope, move |_| job()),
         Kind::ScopedElsewhere => thread::scope(|threads| {
             let spawn = || crate::spawn_handle_in(scope, move |_| job());

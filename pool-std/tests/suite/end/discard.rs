@@ -15,7 +15,7 @@ use std::{
     time::Duration,
 };
 
-use pool_std::{JoinError, ShutdownError, ThreadPool, ThreadPoolBuilder};
+use pool_std::{JoinError, Priority, ShutdownError, ThreadPool, ThreadPoolBuilder};
 
 use super::{Held, LIMIT, held, pool};
 use crate::support::wait_for;
@@ -67,18 +67,19 @@ fn each_kind_of_job_is_discarded_and_counted() {
         let job = job();
         move |_| job()
     });
-    let handles = [(); 2].map(|()| pool.spawn_handle(job()));
+    let priorities = [Priority::Urgent, Priority::Normal, Priority::Background];
+    let handles = priorities.map(|priority| pool.spawn_handle_with(priority, job()));
     let future = pool.spawn_future({
         let job = job();
         async move { job() }
     });
-    assert_eq!(discard(&pool, &held), 11);
-    assert_eq!((runs.load(SeqCst), drops.load(SeqCst)), (0, 11));
+    assert_eq!(discard(&pool, &held), 12);
+    assert_eq!((runs.load(SeqCst), drops.load(SeqCst)), (0, 12));
     for handle in handles {
         assert!(handle.join().unwrap_err().is_aborted());
     }
     assert!(future.join().unwrap_err().is_aborted());
-    assert_eq!(pool.shutdown_now(Duration::ZERO), Ok(11), "again");
+    assert_eq!(pool.shutdown_now(Duration::ZERO), Ok(12), "again");
 }
 
 /// Jobs spawn others at the same time. Each one that was spawned was run or discarded.

@@ -13,7 +13,7 @@ use std::{
     time::Duration,
 };
 
-use pool_std::{CancelToken, JoinHandle, ThreadPool, ThreadPoolBuilder, block_on};
+use pool_std::{CancelToken, JoinHandle, Priority, ThreadPool, ThreadPoolBuilder, block_on};
 
 use super::{LIMIT, pool};
 
@@ -31,10 +31,16 @@ impl Drop for Captured {
 }
 
 /// The ways to spawn a job with a handle on a pool.
-fn ways() -> [fn(&ThreadPool, Captured) -> JoinHandle<u32>; 3] {
+fn ways() -> [fn(&ThreadPool, Captured) -> JoinHandle<u32>; 4] {
     [
         |pool, captured| {
             pool.spawn_handle(move || {
+                let _captured = captured;
+                1
+            })
+        },
+        |pool, captured| {
+            pool.spawn_handle_with(Priority::Background, move || {
                 let _captured = captured;
                 1
             })
