@@ -7,6 +7,9 @@ use anyhow::Result;
 use super::{SCHEDULED, need_make, need_x86_64_linux};
 use crate::{command::Step, debian, root, rustup, speaker::say, target};
 
+/// For tests with random programs: a quarter of those that lane `host` runs.
+const FEWER_CASES: (&str, &str) = ("PROPTEST_CASES", "64");
+
 pub(super) fn qemu_user(_quick: bool) -> Result<u64> {
     const AARCH64: &str = "aarch64-unknown-linux-musl";
     const EMULATOR: &str = "qemu-aarch64";
@@ -76,6 +79,7 @@ pub(super) fn windows(_quick: bool) -> Result<u64> {
         let tests = Step::cargo(&["test", "--lib", "--tests", "--target", WINDOWS])
             .args(["--package", "pool-std", "--package", "rayon-core"])
             .env("CARGO_TARGET_X86_64_PC_WINDOWS_GNU_RUNNER", WINE)
+            .env(FEWER_CASES.0, FEWER_CASES.1)
             .env("CARGO_TARGET_DIR", &directory);
         with_wine(tests).run_tests()
     };
@@ -106,6 +110,7 @@ fn provide_random_numbers(target: &str, directory: &Path) -> Result<()> {
 fn foreign_tests(target: &str) -> Step {
     let variable = target.to_uppercase().replace('-', "_");
     Step::cargo(&["test", "--lib", "--tests", "--target", target])
+        .env(FEWER_CASES.0, FEWER_CASES.1)
         .env(&format!("CARGO_TARGET_{variable}_LINKER"), "rust-lld")
         .env("CARGO_TARGET_DIR", target::directory("user"))
 }
