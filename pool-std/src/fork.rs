@@ -25,7 +25,7 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use crate::{clock, panics::abort_with, platform::Registry};
+use crate::{panics::abort_with, platform::Registry};
 
 mod per_process;
 
@@ -151,9 +151,6 @@ fn abort() -> ! {
 
 /// Registers the handler, so that children that are forked from now on know that they are children.
 pub(crate) fn watch() {
-    // The first call initializes the clock. In a child, a thread of the parent could be in the
-    // middle of that.
-    _ = clock::now();
     handler::register();
 }
 

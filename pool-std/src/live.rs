@@ -52,7 +52,11 @@ mod snapshot;
 #[cfg(unix)]
 mod socket;
 
-use std::{io, path::PathBuf, sync::Once};
+use std::{
+    io,
+    path::PathBuf,
+    sync::atomic::{AtomicBool, Ordering},
+};
 
 use crate::panics::print_error;
 
@@ -96,11 +100,13 @@ pub fn serve() -> io::Result<PathBuf> {
 
 /// Begins to answer viewers because the environment asks for it. Says once if that is not possible.
 pub(crate) fn serve_or_warn() {
-    static WARNING: Once = Once::new();
+    static HAS_WARNED: AtomicBool = AtomicBool::new(false);
 
     if let Err(error) = serve() {
-        let warning = format!("pool-std: viewers will get no answer: {error}\n");
-        WARNING.call_once(|| print_error(&warning));
+        // Ordering: Relaxed; nothing else depends on it.
+        if !HAS_WARNED.swap(true, Ordering::Relaxed) {
+            print_error(&format!("pool-std: viewers will get no answer: {error}\n"));
+        }
     }
 }
 

@@ -1,8 +1,9 @@
-//! The locks of this crate.
+//! The locks of this crate, and statics without any.
 //!
-//! They are those of the standard library, except in a browser with the feature `web_spin_lock`:
+//! The locks are those of the standard library, except in a browser with the feature `web_spin_lock`:
 //! its main thread must not wait, so it spins.
 
+mod first;
 #[cfg_attr(
     all(
         feature = "web_spin_lock",
@@ -16,6 +17,7 @@ mod locks;
 
 use std::{hint, sync::PoisonError, thread, time::Duration};
 
+pub(crate) use first::First;
 pub(crate) use locks::{Condvar, Mutex, MutexGuard, OnceLock};
 
 /// Locks a mutex of this crate, which a panic never leaves half-changed.

@@ -1,6 +1,10 @@
 //! Whether a thread outside every pool runs closures itself, in the place of a worker that sleeps.
 
-use std::{env, ffi::OsString, sync::OnceLock};
+use std::{
+    env,
+    ffi::OsString,
+    sync::atomic::{AtomicU8, Ordering},
+};
 
 use pool_std::{BuildError, CurrentPool};
 
@@ -33,8 +37,26 @@ pub fn from_environment() -> Result<Option<bool>, BuildError> {
 /// # Panics
 /// If the value of the variable is neither 0 nor 1.
 fn chosen_once() -> Option<bool> {
-    static CHOSEN: OnceLock<Option<bool>> = OnceLock::new();
-    *CHOSEN.get_or_init(|| from_environment().unwrap_or_else(|error| panic!("{error}")))
+    const UNREAD: u8 = 0;
+    const NONE: u8 = 1;
+    const OFF: u8 = 2;
+    const ON: u8 = 3;
+
+    // Not a value for which other threads wait while one reads the environment: in a child of a
+    // process that forks meanwhile, they would wait forever.
+    static CHOSEN: AtomicU8 = AtomicU8::new(UNREAD);
+
+    // Ordering: Relaxed, here and below; nothing else depends on it.
+    match CHOSEN.load(Ordering::Relaxed) {
+        UNREAD => {
+            let chosen = from_environment().unwrap_or_else(|error| panic!("{error}"));
+            let state = chosen.map_or(NONE, |is_on| if is_on { ON } else { OFF });
+            CHOSEN.store(state, Ordering::Relaxed);
+            chosen
+        }
+        NONE => None,
+        state => Some(state == ON),
+    }
 }
 
 /// Returns what a value of the variable stands for. An empty value asks for nothing.

@@ -7,26 +7,24 @@
 //! itself.
 
 use std::{
-    sync::{
-        OnceLock,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::atomic::{AtomicBool, Ordering},
     time::{Duration, Instant},
 };
 
 use super::ProcessBarrier;
+use crate::sync::First;
 
 /// A process that ends sooner must not wait for the system's answer: it cannot end before.
 const SHORT_LIFE: Duration = Duration::from_millis(100);
 
 /// When the first pool was built that could not register at once.
-static BEGIN: OnceLock<Instant> = OnceLock::new();
+static BEGIN: First<Instant> = First::new();
 /// A worker registers, or sleeps until it is time to.
 static IS_WATCHED: AtomicBool = AtomicBool::new(false);
 
 /// Leaves the registration to the workers.
 pub(super) fn begin() {
-    BEGIN.get_or_init(Instant::now);
+    BEGIN.get_or_set(Instant::now);
 }
 
 /// Registers if it is time to, and no other thread does. For an owner of a deque that has popped

@@ -5,7 +5,7 @@
 use std::{
     ffi::{CStr, c_int, c_void},
     mem,
-    sync::{OnceLock, atomic::AtomicU32},
+    sync::atomic::AtomicU32,
     time::Duration,
 };
 
@@ -14,6 +14,7 @@ pub(crate) use super::unknown::{
     num_processors_by_affinity, num_processors_of_machine, process_fence, register_process_fence,
     registers_at_once, state_of_thread, thread_number, thread_time, threads, try_join,
 };
+use crate::sync::First;
 
 /// What the system declares. The C library's crate has some of it, in its later versions; an old
 /// lock file must do.
@@ -74,8 +75,8 @@ struct Futex {
 impl Futex {
     /// Looks the functions up once in a process.
     fn get() -> Option<Self> {
-        static FUTEX: OnceLock<Option<Futex>> = OnceLock::new();
-        *FUTEX.get_or_init(|| {
+        static FUTEX: First<Option<Futex>> = First::new();
+        *FUTEX.get_or_set(|| {
             // SAFETY: the system declares each function with the type of its field.
             unsafe {
                 Some(Self {

@@ -1,17 +1,14 @@
 //! The clock of traces: a counter of the processor where there is one.
 
 use std::{
-    sync::{
-        OnceLock,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::atomic::{AtomicBool, Ordering},
     thread,
     time::Duration,
 };
 
 use pool_core::trace::TraceClock;
 
-use crate::clock;
+use crate::{clock, sync::First};
 
 /// The minimum time between two looks at both clocks, so that the rate of the one is known in terms
 /// of the other to one part in ten thousand.
@@ -54,9 +51,9 @@ impl Look {
 
 /// Returns the moment from which the times of traces count: when the first tracer was created.
 fn origin() -> Look {
-    static ORIGIN: OnceLock<Look> = OnceLock::new();
+    static ORIGIN: First<Look> = First::new();
 
-    *ORIGIN.get_or_init(|| {
+    *ORIGIN.get_or_set(|| {
         // Ordering: Relaxed, see `Ticks::now`.
         HAS_COUNTER.store(counter::is_steady(), Ordering::Relaxed);
         Look::now()

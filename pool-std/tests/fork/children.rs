@@ -1,6 +1,7 @@
 //! What a child finds, and what its parent keeps.
 
 mod cells;
+mod clock;
 mod ended;
 mod seeds;
 mod sets;
@@ -21,7 +22,7 @@ use std::{
     time::Duration,
 };
 
-use crate::support::{End, alone, end_of, fork, in_child};
+use crate::support::{End, SetOnDrop, alone, end_of, fork, in_child};
 use pool_std::{
     ActiveWorkersError, ShutdownError, ThreadPool, ThreadPoolBuilder, WaitIdleError,
     driver::Driver, join,
@@ -92,6 +93,7 @@ fn children_of_a_busy_process_work_and_the_parent_loses_nothing() {
         let [calls, spawned, run] = [(); 3].map(|()| AtomicUsize::new(0));
         own.in_place_scope(|scope| {
             thread::scope(|threads| {
+                let _end = SetOnDrop(&is_over);
                 for _ in 0..2 {
                     threads.spawn(|| {
                         while !is_over.load(SeqCst) {
@@ -106,7 +108,6 @@ fn children_of_a_busy_process_work_and_the_parent_loses_nothing() {
                     scope.spawn(|_| _ = run.fetch_add(1, SeqCst));
                     in_child(|| fib(10) == 55 && pool(2).install(|| fib(10)) == 55);
                 }
-                is_over.store(true, SeqCst);
             });
         });
         assert!(calls.into_inner() > 0);
@@ -295,6 +296,7 @@ fn a_child_builds_a_pool_while_threads_of_the_parent_do() {
     alone(|| {
         let is_over = AtomicBool::new(false);
         thread::scope(|threads| {
+            let _end = SetOnDrop(&is_over);
             for _ in 0..2 {
                 threads.spawn(|| {
                     while !is_over.load(SeqCst) {
@@ -306,7 +308,6 @@ fn a_child_builds_a_pool_while_threads_of_the_parent_do() {
             for _ in 0..200 {
                 in_child(|| pool(1).install(|| true));
             }
-            is_over.store(true, SeqCst);
         });
     });
 }

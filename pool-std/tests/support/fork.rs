@@ -5,7 +5,9 @@ mod again;
 
 use std::{
     any, io,
+    os::unix::process::CommandExt as _,
     panic::{AssertUnwindSafe, catch_unwind},
+    sync::atomic::{AtomicBool, Ordering::SeqCst},
     thread,
     time::{Duration, Instant},
 };
@@ -13,8 +15,12 @@ use std::{
 /// After which a child hangs.
 const LIMIT: Duration = Duration::from_secs(20);
 
-/// Runs a test in a process in which no other test runs. The standard library takes a lock while a
-/// thread starts or ends, and a child of that moment has it forever.
+/// Runs a test in a process in which no other test runs, and whose threads take no lock of the
+/// standard library while they start and end.
+///
+/// By default they do, for the message about an overflow of the stack, and a child that is forked
+/// in such a moment has the lock forever. The standard library leaves this out if a program starts
+/// with these signals ignored.
 pub(crate) fn alone<T: FnOnce()>(test: T) {
     if again::is_child() {
         return test();
@@ -22,11 +28,32 @@ pub(crate) fn alone<T: FnOnce()>(test: T) {
     let name = any::type_name::<T>();
     let name = name.trim_end_matches("::{{closure}}");
     let (_program, name) = name.split_once("::").expect("a closure of a test");
-    let output = again::child(name).output().expect("a process");
+    let mut process = again::child(name);
+    let ignore_faults = || {
+        for signal in [libc::SIGSEGV, libc::SIGBUS] {
+            // SAFETY: the signal may be ignored. A fault ends the process all the same.
+            unsafe { libc::signal(signal, libc::SIG_IGN) };
+        }
+        Ok(())
+    };
+    // SAFETY: the closure may be called after a fork: it makes system calls alone.
+    unsafe { process.pre_exec(ignore_faults) };
+    let output = process.output().expect("a process");
     let text = String::from_utf8_lossy(&output.stdout);
     let errors = String::from_utf8_lossy(&output.stderr);
     let has_passed = output.status.success() && text.contains("1 passed");
     assert!(has_passed, "{}\n{text}\n{errors}", output.status);
+}
+
+/// Sets a flag at the end of a test, also if that panics: threads that go on until then would keep
+/// its process forever.
+#[allow(dead_code, reason = "not every test program uses it")]
+pub(crate) struct SetOnDrop<'f>(pub(crate) &'f AtomicBool);
+
+impl Drop for SetOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, SeqCst);
+    }
 }
 
 /// How a child has ended.

@@ -6,7 +6,7 @@ use std::sync::{
 };
 
 use super::pool;
-use crate::support::{End, alone, end_of, fork, in_child};
+use crate::support::{End, SetOnDrop, alone, end_of, fork, in_child};
 use pool_std::{
     join,
     progress::{Progress, RcuCell},
@@ -41,11 +41,11 @@ fn a_cell_of_the_parent_works_in_a_child() {
         pool.in_place_scope(|scope| {
             scope.spawn(|_| busy());
             pool_std::in_place_scope(|global| {
+                let _end = SetOnDrop(&is_over);
                 global.spawn(|_| busy());
                 for _ in 0..50 {
                     in_child(the_cell_works);
                 }
-                is_over.store(true, SeqCst);
             });
         });
         assert!(the_cell_works());
@@ -69,6 +69,7 @@ fn a_child_leaves_a_closure_that_reads() {
             assert_eq!(end_of(child), End::Exit(0));
         };
         pool.in_place_scope(|scope| {
+            let _end = SetOnDrop(&is_over);
             scope.spawn(|_| {
                 while !is_over.load(SeqCst) {
                     cell.replace(7);
@@ -78,7 +79,6 @@ fn a_child_leaves_a_closure_that_reads() {
                 read();
                 pool.install(read);
             }
-            is_over.store(true, SeqCst);
         });
     });
 }
