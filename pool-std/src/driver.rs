@@ -194,6 +194,6 @@ pub fn with<D: Driver, R>(make: impl FnOnce() -> D, closure: impl FnOnce(Pool<'_
     let registry = guard.to_arc();
     guard.while_held(|_| {
         let driver = registry.data().drivers.get_or_add(make);
-        closure(Pool::new(&registry), driver)
+        closure(Pool(&registry), driver)
     })
 }

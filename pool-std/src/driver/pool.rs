@@ -26,13 +26,9 @@ use crate::{
 /// driver::with(|| Nothing, |pool: Pool<'_>, _| println!("the current pool is {pool:?}"));
 /// ```
 #[derive(Clone, Copy)]
-pub struct Pool<'p>(&'p Arc<Registry>);
+pub struct Pool<'p>(pub(crate) &'p Arc<Registry>);
 
-impl<'p> Pool<'p> {
-    pub(crate) fn new(registry: &'p Arc<Registry>) -> Self {
-        Self(registry)
-    }
-
+impl Pool<'_> {
     /// Starts a thread that counts as a thread of the pool, although it is not a worker: a call
     /// that waits until the pool's threads have ended also waits for this one.
     /// [`Driver::end`](super::Driver::end) must make it end. A panic of `body` also ends the

@@ -156,7 +156,7 @@ impl ThreadPoolBuilder<&mut dyn ThreadSpawn> {
         let unfinished = Unfinished(&registry);
         // Before the workers, whose start handlers may begin operations already.
         if let Some(driver) = registry.data().drivers.first() {
-            let started = driver.start(DriverPool::new(&registry));
+            let started = driver.start(DriverPool(&registry));
             started.map_err(|source| BuildError::Driver { source })?;
         }
         if !registry.data().lazy.are_pending() {

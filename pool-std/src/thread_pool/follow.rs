@@ -3,11 +3,11 @@
 use std::{
     io, mem,
     sync::{Arc, PoisonError},
-    thread,
     time::Duration,
 };
 
 use crate::{
+    driver::Pool,
     platform::Registry,
     sync::{Condvar, Mutex, lock},
     thread_pool::processors,
@@ -25,15 +25,9 @@ const NAME: &str = "pool-follower";
 /// No worker could do so: all of them may be busy for long when the number changes, or asleep.
 #[derive(Default)]
 pub(crate) struct Follower {
-    state: Mutex<State>,
+    /// Whether the thread runs, and may set the number.
+    is_on: Mutex<bool>,
     has_ended: Condvar,
-}
-
-#[derive(Default, PartialEq, Eq)]
-enum State {
-    #[default]
-    Off,
-    On,
 }
 
 impl Follower {
@@ -42,42 +36,33 @@ impl Follower {
     /// # Errors
     /// If the system refuses the thread.
     pub(crate) fn start(registry: &Arc<Registry>, mut known: usize) -> io::Result<()> {
-        let data = registry.data();
-        let _starting = data.threads.count_starting();
-        *lock(&data.follower.state) = State::On;
-        let counted = Counted::new(registry);
-        let thread = thread::Builder::new()
-            .name(NAME.to_owned())
-            .spawn(move || {
-                let registry = &counted.0;
-                let follower = &registry.data().follower;
-                while follower.wait() {
-                    let count = processors::ask().filter(|&count| count != known);
-                    if let Some(count) = count {
-                        known = count;
-                        follower.follow(registry, count);
-                    }
+        *lock(&registry.data().follower.is_on) = true;
+        Pool(registry).spawn_thread(NAME, move |Pool(registry)| {
+            let follower = &registry.data().follower;
+            while follower.wait() {
+                let count = processors::ask().filter(|&count| count != known);
+                if let Some(count) = count {
+                    known = count;
+                    follower.follow(registry, count);
                 }
-                drop(counted);
-            })?;
-        data.threads.keep_thread(thread);
-        Ok(())
+            }
+        })
     }
 
     /// Lets the thread end, if there is one, which sets nothing from now on. Returns whether there
     /// was one.
     pub(crate) fn end(&self) -> bool {
-        let before = mem::replace(&mut *lock(&self.state), State::Off);
+        let was_on = mem::take(&mut *lock(&self.is_on));
         self.has_ended.notify_all();
-        before == State::On
+        was_on
     }
 
     /// Adapts the pool to this number of processors, unless the program has set the number of
     /// active workers.
     pub(super) fn follow(&self, registry: &Registry, processors: usize) {
         // Under the lock, so that nothing is set after `end`.
-        let state = lock(&self.state);
-        if *state == State::On {
+        let is_on = lock(&self.is_on);
+        if *is_on {
             let count = processors.min(registry.num_workers());
             // It is in range, and this thread is in no handler.
             _ = registry.data().active.set(registry, count);
@@ -92,24 +77,8 @@ impl Follower {
         // Liveness: it ends by time.
         let waited = self
             .has_ended
-            .wait_timeout_while(lock(&self.state), INTERVAL, |state| *state == State::On);
-        let (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
-        *state == State::On
-    }
-}
-
-/// A thread of the pool, for whose end a shutdown waits.
-struct Counted(Arc<Registry>);
-
-impl Counted {
-    fn new(registry: &Arc<Registry>) -> Self {
-        registry.data().threads.thread_will_run();
-        Self(registry.clone())
-    }
-}
-
-impl Drop for Counted {
-    fn drop(&mut self) {
-        self.0.data().threads.thread_has_stopped();
+            .wait_timeout_while(lock(&self.is_on), INTERVAL, |is_on| *is_on);
+        let (is_on, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        *is_on
     }
 }
