@@ -13,9 +13,9 @@ use std::{
 use pool_core::{Job, JobHeader, JobRef, PollDuties, PollState};
 
 use super::{
-    JoinError, JoinHandle, ScopedJoinHandle,
+    JoinHandle, ScopedJoinHandle,
     spawned::while_referenced,
-    task::{AnyTask, State, Task},
+    task::{AnyTask, Task, TaskResult as _},
     waiter::Waiter,
 };
 use crate::{
@@ -296,10 +296,6 @@ impl<F> AnyTask<F::Output> for FutureTask<F>
 where
     F: Future<Output: Send + 'static> + Send + 'static,
 {
-    fn state(&self) -> &State {
-        self.state()
-    }
-
     fn is_run_at_once(&self) -> bool {
         // Any thread may wake the future.
         false
@@ -332,10 +328,5 @@ where
         let aborted = catch_unwind(AssertUnwindSafe(|| self.abort()));
         polled.wake_by_ref();
         aborted.unwrap_or_else(|panic| resume_unwind(panic))
-    }
-
-    unsafe fn take_result(&self) -> Result<F::Output, JoinError> {
-        // SAFETY: 1. is forwarded to our caller.
-        unsafe { self.take_result() }
     }
 }

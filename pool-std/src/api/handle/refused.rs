@@ -1,8 +1,8 @@
 //! The handles of jobs that no pool takes.
 
 use super::{
-    JoinError, JoinHandle, ScopedJoinHandle,
-    task::{AnyTask, State, Task},
+    JoinHandle, ScopedJoinHandle,
+    task::{AnyTask, Task},
 };
 use crate::platform::Registry;
 
@@ -33,18 +33,9 @@ struct Refused;
 type RefusedTask<F, T> = Task<Refused, F, T>;
 
 impl<F: Send, T: Send> AnyTask<T> for RefusedTask<F, T> {
-    fn state(&self) -> &State {
-        self.state()
-    }
-
     fn run_here(&self, _registry: &Registry) {}
 
     fn abort(&self) -> bool {
         self.abort()
-    }
-
-    unsafe fn take_result(&self) -> Result<T, JoinError> {
-        // SAFETY: 1. is forwarded to our caller.
-        unsafe { self.take_result() }
     }
 }

@@ -11,7 +11,7 @@ use pool_core::{Job, JobHeader, JobRef, ScopeCore};
 
 use super::{
     JoinError, ScopedJoinHandle,
-    task::{AnyTask, State, Task},
+    task::{AnyTask, Task},
 };
 use crate::{
     api::{scope::Scope, scope_job::AnyScope},
@@ -199,10 +199,6 @@ where
     F: FnOnce(&Scope<'scope>) -> T + Send,
     T: Send,
 {
-    fn state(&self) -> &State {
-        self.state()
-    }
-
     unsafe fn join_on(this: *mut Self, worker: &WorkerThread) -> Option<Result<T, JoinError>> {
         // SAFETY: 1. the caller has both references, and the handle's has left no waiter.
         let end_here = || unsafe { Self::end_here(this) };
@@ -231,10 +227,5 @@ where
 
     fn abort(&self) -> bool {
         self.kind.begin(OVER) && self.abort()
-    }
-
-    unsafe fn take_result(&self) -> Result<T, JoinError> {
-        // SAFETY: 1. is forwarded to our caller.
-        unsafe { self.take_result() }
     }
 }

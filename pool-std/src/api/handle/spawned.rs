@@ -10,7 +10,7 @@ use pool_core::{Job, JobHeader, JobRef, Priority};
 
 use super::{
     JoinError, JoinHandle, ScopedJoinHandle,
-    task::{AnyTask, State, Task},
+    task::{AnyTask, Task},
 };
 use crate::{
     api::isolate::Inherited,
@@ -242,10 +242,6 @@ where
     F: FnOnce() -> T + Send + 'static,
     T: Send + 'static,
 {
-    fn state(&self) -> &State {
-        self.state()
-    }
-
     unsafe fn join_on(this: *mut Self, worker: &WorkerThread) -> Option<Result<T, JoinError>> {
         // SAFETY: 1. the caller has both references, and the handle's has left no waiter.
         let end_here = || unsafe { Self::end_here(this, worker) };
@@ -267,11 +263,6 @@ where
 
     fn abort(&self) -> bool {
         self.abort()
-    }
-
-    unsafe fn take_result(&self) -> Result<T, JoinError> {
-        // SAFETY: 1. is forwarded to our caller.
-        unsafe { self.take_result() }
     }
 }
 

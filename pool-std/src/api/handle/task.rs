@@ -40,10 +40,19 @@ pub(super) struct Task<K, F, T> {
     content: UnsafeCell<Content<F, T>>,
 }
 
-/// A task without its type, for its handle. The methods are for the owner of the handle.
-pub(super) trait AnyTask<T> {
+/// What is the same in tasks of all kinds, for the owner of the handle.
+pub(super) trait TaskResult<T> {
     fn state(&self) -> &State;
 
+    /// Takes the result.
+    ///
+    /// # Safety
+    /// 1. The job [is done](State::is_done), and this is the only call.
+    unsafe fn take_result(&self) -> Result<T, JoinError>;
+}
+
+/// A task without its type, for its handle. The methods are for the owner of the handle.
+pub(super) trait AnyTask<T>: TaskResult<T> {
     /// Whether one worker runs the job from beginning to end. Then a wait for the job is ended by a
     /// worker of the job's pool, and never from outside.
     fn is_run_at_once(&self) -> bool {
@@ -85,12 +94,20 @@ pub(super) trait AnyTask<T> {
     /// # Panics
     /// Continues a panic of the drop. The job is aborted all the same.
     fn abort(&self) -> bool;
+}
 
-    /// Takes the result.
-    ///
-    /// # Safety
-    /// 1. The job [is done](State::is_done), and this is the only call.
-    unsafe fn take_result(&self) -> Result<T, JoinError>;
+impl<K, F, T> TaskResult<T> for Task<K, F, T> {
+    fn state(&self) -> &State {
+        &self.state
+    }
+
+    unsafe fn take_result(&self) -> Result<T, JoinError> {
+        // SAFETY: 1. by our obligation 1 the result is the caller's.
+        match unsafe { self.replace(Content::Nothing) } {
+            Content::Result(result) => result,
+            _ => unreachable!("a job that is done has a result"),
+        }
+    }
 }
 
 impl<K, F, T> Task<K, F, T> {
@@ -102,10 +119,6 @@ impl<K, F, T> Task<K, F, T> {
             state: State::new(),
             content: UnsafeCell::new(Content::Closure(closure)),
         })
-    }
-
-    pub(super) fn state(&self) -> &State {
-        &self.state
     }
 
     /// Replaces the content, and returns the previous one.
@@ -262,18 +275,6 @@ impl<K, F, T> Task<K, F, T> {
             waiter.wake();
         }
         true
-    }
-
-    /// See [`AnyTask::take_result`].
-    ///
-    /// # Safety
-    /// 1. As for [`AnyTask::take_result`].
-    pub(super) unsafe fn take_result(&self) -> Result<T, JoinError> {
-        // SAFETY: 1. by our obligation 1 the result is the caller's.
-        match unsafe { self.replace(Content::Nothing) } {
-            Content::Result(result) => result,
-            _ => unreachable!("a job that is done has a result"),
-        }
     }
 
     /// Calls [`AnyTask::join_on`] for a handle, which does not know the type.
