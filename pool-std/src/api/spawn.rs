@@ -112,8 +112,9 @@ pub(crate) fn spawn_fifo_on(registry: &Registry, job: impl FnOnce() + Send + 'st
         // the deque with the stand-in, and only workers run it, which hold the registry. `post`: 1.
         // the stand-in is used for this alone.
         Some(worker) => unsafe { worker.post(worker.fifo().push(NO_NODE, job)) },
-        // SAFETY: 1. it is used for this alone. The injector is in order by itself.
-        None => unsafe { inject(registry, job) },
+        // SAFETY: 1. it is used for this alone, and the queue needs no node. The injector is in
+        // order by itself.
+        None => unsafe { registry.inject(NO_NODE, job) },
     }
 }
 
@@ -302,18 +303,9 @@ pub(crate) unsafe fn post_or_inject(
     match worker {
         // SAFETY: obligation 1 is forwarded to our caller.
         Some(worker) => unsafe { worker.post(job) },
-        // SAFETY: obligation 1 is forwarded to our caller.
-        None => unsafe { inject(registry, job) },
+        // SAFETY: as above; the queue needs no node.
+        None => unsafe { registry.inject(NO_NODE, job) },
     }
-}
-
-/// Queues a job on the pool's injector, and wakes a worker for it.
-///
-/// # Safety
-/// 1. As for [`JobRef::execute`].
-unsafe fn inject(registry: &Registry, job: JobRef) {
-    // SAFETY: obligation 1 is forwarded to our caller; the queue needs no node.
-    unsafe { registry.inject(NO_NODE, job) };
 }
 
 /// Returns the worker of this thread, if the thread is a worker of this pool and puts jobs on its

@@ -85,7 +85,11 @@ pub(crate) fn in_place_scope_fifo_on<'scope, R>(
 ) -> R {
     // SAFETY: 1. the scope ends before this call does, and the caller lends us the registry for it.
     let (owner, base) = unsafe { ScopeBase::new(registry) };
-    let scope = ScopeFifo::new(base);
+    let fifos = (0..registry.num_workers()).map(|_| JobFifo::new(Queue::new()));
+    let scope = ScopeFifo {
+        base,
+        fifos: fifos.collect(),
+    };
     scope.base.complete(owner, || body(&scope))
 }
 
@@ -96,13 +100,6 @@ impl AnyScope for ScopeFifo<'_> {
 }
 
 impl<'scope> ScopeFifo<'scope> {
-    fn new(base: ScopeBase<'scope>) -> Self {
-        let fifos = (0..base.registry.num_workers())
-            .map(|_| JobFifo::new(Queue::new()))
-            .collect();
-        Self { base, fifos }
-    }
-
     /// Spawns a job, which is given the scope so that it may spawn more.
     ///
     /// # Examples
