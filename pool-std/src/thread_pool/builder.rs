@@ -183,9 +183,9 @@ impl ThreadPoolBuilder<&mut dyn ThreadSpawn> {
                 if is_seeded {
                     Some(seeded::NUM_THREADS)
                 } else if self.settings.follow_processors {
-                    environment::num_processors().max(processors::of_machine())
+                    processors::count().max(processors::of_machine())
                 } else {
-                    environment::num_processors()
+                    processors::count()
                 }
             })?
         };
@@ -215,7 +215,7 @@ impl ThreadPoolBuilder<&mut dyn ThreadSpawn> {
             rings: PoolRings::new(num_threads, self.settings.trace)?,
             ..PoolParts::default()
         };
-        let processors = environment::num_processors();
+        let processors = processors::count();
         if !parts.overlooks_no_jobs && parts.turns.is_none() {
             parts.crowd = Self::crowd(&parts.drivers, num_threads, processors);
         }
@@ -303,7 +303,7 @@ impl ThreadPoolBuilder<&mut dyn ThreadSpawn> {
     /// Returns how many processors the process may use, if the pool follows their number.
     fn followed(&self, is_seeded: bool) -> Option<usize> {
         let follows = self.settings.follow_processors && !is_seeded;
-        follows.then(environment::num_processors).flatten()
+        follows.then(processors::count).flatten()
     }
 
     fn start_thread(&mut self, registry: &Arc<Registry>, index: usize) -> Result<(), BuildError> {

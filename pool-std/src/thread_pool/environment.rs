@@ -2,17 +2,14 @@
 //!
 //! The page "Environment variables" of the book has all of them in one table.
 
-use std::{
-    env,
-    ffi::{OsStr, OsString},
-};
+use std::{env, ffi::OsString};
 
 use pool_core::IdlePolicy;
 
 use crate::{
     seeded::Schedule,
     sleep::SleepKind,
-    thread_pool::{builder::MAX_THREADS, error::BuildError, processors},
+    thread_pool::{builder::MAX_THREADS, error::BuildError},
 };
 
 /// The variable that sets the number of workers.
@@ -91,18 +88,9 @@ pub(crate) fn default_num_threads(
 
 /// Returns the number in a value of our own variable. An empty value asks for nothing.
 fn own_number(value: Option<OsString>) -> Result<Option<usize>, BuildError> {
-    let Some(value) = value.filter(|value| !value.is_empty()) else {
-        return Ok(None);
-    };
-    let number = value.to_str().and_then(|number| number.parse().ok());
-    match number.filter(|&number| number <= MAX_THREADS) {
-        Some(number) => Ok(Some(number)),
-        None => Err(BuildError::EnvironmentVariable {
-            variable: NUM_THREADS,
-            value,
-            choices: vec![NUMBERS],
-        }),
-    }
+    parsed(NUM_THREADS, value, &[NUMBERS], |text| {
+        text.parse().ok().filter(|&number| number <= MAX_THREADS)
+    })
 }
 
 /// Returns the number in the first of rayon's variables that holds one. As in rayon, other values
@@ -132,17 +120,8 @@ pub(crate) fn sleep_kind() -> Result<Option<SleepKind>, BuildError> {
 /// # Errors
 /// [`BuildError::EnvironmentVariable`] if the value is no schedule.
 pub(crate) fn schedule() -> Result<Option<Schedule>, BuildError> {
-    let Some(value) = env::var_os(SEED).filter(|value| !value.is_empty()) else {
-        return Ok(None);
-    };
-    match value.to_str().and_then(|text| text.parse().ok()) {
-        Some(schedule) => Ok(Some(schedule)),
-        None => Err(BuildError::EnvironmentVariable {
-            variable: SEED,
-            value,
-            choices: vec!["a number", "a schedule as `explore` prints it"],
-        }),
-    }
+    let choices = ["a number", "a schedule as `explore` prints it"];
+    parsed(SEED, env::var_os(SEED), &choices, |text| text.parse().ok())
 }
 
 /// Returns what the environment says of
@@ -202,14 +181,9 @@ fn refuse(
     value: Option<OsString>,
     choice: &'static str,
 ) -> Result<(), BuildError> {
-    match value.filter(|value| !value.is_empty() && value != "0") {
-        Some(value) => Err(BuildError::EnvironmentVariable {
-            variable,
-            value,
-            choices: vec![choice],
-        }),
-        None => Ok(()),
-    }
+    let is_off = |text: &str| (text == "0").then_some(());
+    parsed(variable, value, &[choice], is_off)?;
+    Ok(())
 }
 
 /// Returns the file to which the process is to write a trace, if the environment asks for one.
@@ -237,27 +211,38 @@ pub(crate) fn is_live() -> Result<bool, BuildError> {
     Ok(choice(LIVE, env::var_os(LIVE), &SWITCH)?.unwrap_or(false))
 }
 
-/// Returns the number of processors that this process may use, or None if the system does not say.
-pub(crate) fn num_processors() -> Option<usize> {
-    processors::count()
-}
-
-/// Returns what a value of a variable stands for. An empty value asks for nothing.
+/// Returns what a value of a variable stands for.
 fn choice<T: Copy>(
     variable: &'static str,
     value: Option<OsString>,
     choices: &[(&'static str, T)],
 ) -> Result<Option<T>, BuildError> {
+    let names: Vec<_> = choices.iter().map(|(name, _)| *name).collect();
+    parsed(variable, value, &names, |text| {
+        let known = choices.iter().find(|(name, _)| *name == text);
+        known.map(|&(_, chosen)| chosen)
+    })
+}
+
+/// Returns what `parse` makes of a value of a variable. An empty value asks for nothing.
+///
+/// # Errors
+/// [`BuildError::EnvironmentVariable`] with the choices, if it makes nothing of the value.
+fn parsed<T>(
+    variable: &'static str,
+    value: Option<OsString>,
+    choices: &[&'static str],
+    parse: impl FnOnce(&str) -> Option<T>,
+) -> Result<Option<T>, BuildError> {
     let Some(value) = value.filter(|value| !value.is_empty()) else {
         return Ok(None);
     };
-    let mut known = choices.iter();
-    match known.find(|(name, _)| *value == *OsStr::new(name)) {
-        Some(&(_, chosen)) => Ok(Some(chosen)),
+    match value.to_str().and_then(parse) {
+        Some(parsed) => Ok(Some(parsed)),
         None => Err(BuildError::EnvironmentVariable {
             variable,
             value,
-            choices: choices.iter().map(|(name, _)| *name).collect(),
+            choices: choices.to_vec(),
         }),
     }
 }
