@@ -280,21 +280,10 @@ impl<M: Machine, const CORES: usize, const JOBS: usize> Default
 /// Prints one line. The alternate form adds the table of the pool's [metrics](SpinPool::metrics).
 impl<S: System> fmt::Debug for SpinPool<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "SpinPool {{ registry: {:?} }}", self.registry)?;
         if f.alternate() {
-            write!(f, "{:?}\n{}", OneLine(self), self.metrics())
-        } else {
-            OneLine(self).fmt(f)
+            write!(f, "\n{}", self.metrics())?;
         }
-    }
-}
-
-/// A pool as one line of debug output.
-struct OneLine<'p, S: System>(&'p SpinPool<S>);
-
-impl<S: System> fmt::Debug for OneLine<'_, S> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SpinPool")
-            .field("registry", &self.0.registry)
-            .finish()
+        Ok(())
     }
 }
