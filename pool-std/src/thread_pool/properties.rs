@@ -86,25 +86,16 @@ impl ThreadPool {
 /// [metrics](ThreadPool::metrics), at most 100 columns wide.
 impl fmt::Debug for ThreadPool {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if f.alternate() {
-            write!(f, "{:#?}\n{}", Properties(self), self.metrics())
-        } else {
-            Properties(self).fmt(f)
-        }
-    }
-}
-
-/// A pool without its table.
-struct Properties<'p>(&'p ThreadPool);
-
-impl fmt::Debug for Properties<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ThreadPool")
-            .field("num_threads", &self.0.current_num_threads())
-            .field("id", &self.0.id())
-            .field("sleep", &self.0.sleep_kind())
-            .field("overlooks_no_jobs", &self.0.overlooks_no_jobs())
+            .field("num_threads", &self.current_num_threads())
+            .field("id", &self.id())
+            .field("sleep", &self.sleep_kind())
+            .field("overlooks_no_jobs", &self.overlooks_no_jobs())
             .field("fences", &ProcessBarrier::description())
-            .finish()
+            .finish()?;
+        if f.alternate() {
+            write!(f, "\n{}", self.metrics())?;
+        }
+        Ok(())
     }
 }
