@@ -11,7 +11,7 @@ use crate::{
 /// [`current_metrics`].
 pub type PoolMetrics = pool_core::PoolMetrics<Vec<WorkerMetrics>>;
 
-fn metrics_of(registry: &Registry) -> PoolMetrics {
+pub(crate) fn metrics_of(registry: &Registry) -> PoolMetrics {
     let metrics: PoolMetrics = registry.metrics(|of| (0..registry.num_workers()).map(of).collect());
     // The injector also has stand-ins for the jobs of scopes.
     let injected = metrics.injector_len().unwrap_or_default();

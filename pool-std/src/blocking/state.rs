@@ -7,6 +7,7 @@ use pool_core::{WorkerMetrics, WorkerState};
 
 use crate::{
     blocking::{sections::BlockedSection, table},
+    metrics::metrics_of,
     platform::Registry,
     thread_pool::{ThreadPool, current::with_current_registry},
 };
@@ -188,8 +189,7 @@ impl PoolState {
         accounted: impl Fn(usize) -> (State, Option<u32>),
     ) -> Self {
         let sections = &registry.data().sections;
-        let metrics =
-            registry.metrics(|of| (0..registry.num_workers()).map(of).collect::<Vec<_>>());
+        let metrics = metrics_of(registry);
         let worker = |(index, metrics): (usize, &WorkerMetrics)| {
             let (state, episode) = accounted(index);
             let section = episode.and_then(|episode| sections.get(index, episode));
@@ -206,14 +206,9 @@ impl PoolState {
             WorkerStatus::new(index, activity, metrics.queued, reclaims)
         };
         let workers = metrics.workers().iter().enumerate().map(worker).collect();
-        let injected = metrics.injector_len().unwrap_or_default();
-        Self::new(workers, registry.data().outside_scopes.num_jobs(injected))
-    }
-
-    fn new(workers: Vec<WorkerStatus>, jobs_from_outside: usize) -> Self {
         Self {
             workers,
-            jobs_from_outside,
+            jobs_from_outside: metrics.injector_len().unwrap_or_default(),
         }
     }
 
@@ -353,7 +348,10 @@ mod tests {
         blocked.blocked_for = Some(Duration::from_micros(1_234_500));
         let asleep = WorkerStatus::new(1, Activity::Asleep, 0, 0);
         let reclaimed = WorkerStatus::new(2, Activity::Active, 0, 1);
-        PoolState::new(vec![blocked, asleep, reclaimed], 3)
+        PoolState {
+            workers: vec![blocked, asleep, reclaimed],
+            jobs_from_outside: 3,
+        }
     }
 
     #[test]

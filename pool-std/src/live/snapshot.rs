@@ -14,6 +14,7 @@ use pool_core::WorkerMetrics;
 use crate::{
     blocking::state::{WorkerStatus, state_of},
     clock,
+    metrics::metrics_of,
     platform::Registry,
     thread_pool::pools,
     trace::{RunningJob, json::Text},
@@ -49,7 +50,7 @@ fn write(text: &mut String) -> fmt::Result {
 fn write_pool(text: &mut String, number: usize, registry: &Registry) -> fmt::Result {
     let state = state_of(registry);
     let jobs = registry.data().rings.running_jobs();
-    let metrics = registry.metrics(|of| (0..registry.num_workers()).map(of).collect::<Vec<_>>());
+    let metrics = metrics_of(registry);
     let outside = state.jobs_from_outside();
     write!(
         text,

@@ -2,12 +2,11 @@
 
 use std::{ffi::c_int, fmt::Write as _, io, thread};
 
-use pool_core::Counts;
 use signal_hook::iterator::Signals;
 
 use crate::{
-    blocking::state::state_of, fork::PerProcess, panics::print_error, sync::OnceLock,
-    thread_pool::pools,
+    blocking::state::state_of, fork::PerProcess, metrics::metrics_of, panics::print_error,
+    sync::OnceLock, thread_pool::pools,
 };
 
 /// Lets the signal print what the workers of all pools do. In a child of `fork`, which does not
@@ -42,8 +41,7 @@ fn report() -> String {
     for (number, registry) in pools::all() {
         let state = state_of(&registry);
         let workers = registry.num_workers();
-        let counts = registry.metrics(|of| (0..workers).map(of).collect::<Vec<_>>());
-        let Counts { jobs_run, .. } = counts.sum();
+        let jobs_run = metrics_of(&registry).sum().jobs_run;
         // Writing to a string does not fail.
         _ = writeln!(
             text,
