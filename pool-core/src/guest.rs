@@ -179,8 +179,6 @@ struct Guest<'r, P: Platform> {
     registry: &'r Registry<P>,
     index: WorkerIndex,
     worker: *const WorkerThread<P>,
-    /// The depth of jobs that the host begins at top level. The guest begins none there.
-    top: usize,
 }
 
 impl<P: Platform> Registry<P> {
@@ -244,8 +242,6 @@ impl<'r, P: Platform> Guest<'r, P> {
             registry,
             index,
             worker,
-            // SAFETY: it stays in place while the seat is ours.
-            top: unsafe { &*worker }.fair_looks().set_top(0),
         };
         no_unwind(|| registry.deadlock().wake_up(index));
         // SAFETY: 1. it stays in place while the seat is ours, and this is called again before we
@@ -271,7 +267,6 @@ impl<P: Platform> Drop for Guest<'_, P> {
                 "this thread is another worker"
             );
             worker.leave_jobs_and_operations();
-            worker.fair_looks().set_top(self.top);
             registry
                 .deadlock()
                 .fall_asleep(index, shared.terminate(), |worker| registry.may_run(worker));

@@ -55,8 +55,6 @@ pub(crate) struct FairLooks {
     inbox_is_next: Cell<bool>,
     /// The number in [`FairSource::ALL`] of the source that comes first at the next look.
     next: Cell<u8>,
-    /// How deep jobs are that the worker begins at top level.
-    top: Cell<usize>,
 }
 
 /// What comes before the newest job of a worker's deque, in its turn.
@@ -96,14 +94,7 @@ impl FairLooks {
             own: Cell::new(JOBS_BETWEEN_LOOKS),
             inbox_is_next: Cell::new(true),
             next: Cell::new(0),
-            top: Cell::new(0),
         }
-    }
-
-    /// Notes how deep jobs are that the worker begins at top level, or 0 if it begins none there.
-    /// Returns the last note.
-    pub(crate) fn set_top(&self, depth: usize) -> usize {
-        self.top.replace(depth)
     }
 
     /// Counts a job. Returns whether a fair look comes before it.
@@ -192,17 +183,6 @@ impl<P: Platform> WorkerThread<P> {
                 Steal::Retry => retries.wait(self),
             }
         }
-    }
-
-    /// Whether the worker has begun the job that it runs at top level, so that it takes fair looks
-    /// when the job has ended.
-    pub fn is_in_job_at_top_level(&self) -> bool {
-        self.is_running_job() && self.depth() == self.fair_looks().top.get()
-    }
-
-    /// Whether the worker is between two jobs that it begins at top level.
-    pub(crate) fn is_at_top_level(&self) -> bool {
-        self.depth() + 1 == self.fair_looks().top.get()
     }
 
     /// Lets the oldest job of this worker's deque come next.

@@ -1,4 +1,5 @@
-//! The references to its pool that a worker keeps for the next jobs that it spawns.
+//! The references to its pool that a worker keeps for the next jobs that it spawns, and the top
+//! level, where it does so.
 
 use core::{cell::Cell, ptr};
 
@@ -36,11 +37,12 @@ const LIMIT: u16 = 2 * BATCH;
 #[derive(Debug)]
 pub(super) struct KeptReferences {
     count: Cell<u16>,
-    /// How deep a job is at least in which the worker keeps some.
-    least_depth: Cell<usize>,
+    /// How deep jobs are that the worker begins at top level: in its innermost loop there, and not
+    /// in a search of that loop. In those jobs and above, it keeps references.
+    top: Cell<usize>,
 }
 
-/// The least depth of a worker that keeps no references.
+/// The depth of those jobs for a worker that begins none there.
 const NOWHERE: usize = usize::MAX;
 
 impl KeptReferences {
@@ -48,7 +50,7 @@ impl KeptReferences {
     pub(super) const fn new() -> Self {
         Self {
             count: Cell::new(0),
-            least_depth: Cell::new(NOWHERE),
+            top: Cell::new(NOWHERE),
         }
     }
 }
@@ -105,33 +107,46 @@ impl<P: Platform> WorkerThread<P> {
         usize::from(self.kept.count.get())
     }
 
-    /// Whether this worker has begun the job that it runs, or one below that on its stack, in the
-    /// innermost loop at top level, and not in a search of that loop.
+    /// Whether this worker has begun the job that it runs, or one below that on its stack, at top
+    /// level.
     #[inline]
     fn keeps_references(&self) -> bool {
-        self.depth() >= self.kept.least_depth.get()
+        self.depth() >= self.kept.top.get()
     }
 
-    /// Lets this worker keep references in the jobs that it begins from now on, in this frame and
-    /// above. Returns what [`end_keeping`](Self::end_keeping) takes.
-    pub(super) fn begin_keeping(&self) -> usize {
-        self.kept.least_depth.replace(self.depth() + 1)
+    /// Whether the worker has begun the job that it runs at top level, so that it takes fair looks
+    /// when the job has ended.
+    pub fn is_in_job_at_top_level(&self) -> bool {
+        self.depth() == self.kept.top.get()
     }
 
-    /// Ends what [`begin_keeping`](Self::begin_keeping) has begun. This may end the pool.
-    pub(super) fn end_keeping(&self, before: usize) {
-        self.kept.least_depth.set(before);
+    /// Whether the worker is between two jobs that it begins at top level.
+    pub(crate) fn is_at_top_level(&self) -> bool {
+        self.depth() + 1 == self.kept.top.get()
+    }
+
+    /// Notes that the jobs that this worker begins in this frame are at top level. Returns what
+    /// [`end_top_level`](Self::end_top_level) takes.
+    pub(super) fn begin_top_level(&self) -> usize {
+        self.kept.top.replace(self.depth() + 1)
+    }
+
+    /// Ends what [`begin_top_level`](Self::begin_top_level) has begun. This may end the pool.
+    pub(super) fn end_top_level(&self, outer: usize) {
+        self.kept.top.set(outer);
         self.remove_kept_references();
     }
 
-    /// Removes the references that this worker keeps, and calls a closure in which it keeps none.
-    /// This may end the pool.
+    /// Removes the references that this worker keeps, and calls a closure in which it keeps none
+    /// and begins no job at top level. This may end the pool.
+    ///
+    /// A guest comes in such a search of the host, so it begins no job at top level either.
     #[inline]
-    pub(super) fn without_kept_references<R>(&self, closure: impl FnOnce() -> R) -> R {
-        let before = self.kept.least_depth.replace(NOWHERE);
+    pub(super) fn outside_top_level<R>(&self, closure: impl FnOnce() -> R) -> R {
+        let top = self.kept.top.replace(NOWHERE);
         self.remove_kept_references();
         let result = closure();
-        self.kept.least_depth.set(before);
+        self.kept.top.set(top);
         result
     }
 

@@ -161,8 +161,7 @@ impl<P: Platform> WorkerThread<P> {
     /// Runs any job until the latch is set. `is_at_top_level` says that no job is below on this
     /// stack, so that the worker takes [fair looks](crate::sources::FairLooks).
     fn run_jobs_until(&self, latch: &CoreLatch, setter: Setter, is_at_top_level: bool) {
-        let top = is_at_top_level.then(|| self.fair_looks().set_top(self.depth() + 1));
-        let keeping = is_at_top_level.then(|| self.begin_keeping());
+        let outer = is_at_top_level.then(|| self.begin_top_level());
         // The frame that waits holds jobs, or the latch.
         no_unwind(|| {
             while !latch.probe() {
@@ -173,7 +172,7 @@ impl<P: Platform> WorkerThread<P> {
                 let search = || self.search_beyond_deque(latch, setter);
                 let found = match self.take_local_job() {
                     Some(job) => Some(Found::own(job)),
-                    None if is_at_top_level => self.without_kept_references(search),
+                    None if is_at_top_level => self.outside_top_level(search),
                     None => search(),
                 };
                 match found {
@@ -182,11 +181,10 @@ impl<P: Platform> WorkerThread<P> {
                     None => break,
                 }
             }
-            if let Some(before) = keeping {
-                self.end_keeping(before);
+            if let Some(outer) = outer {
+                self.end_top_level(outer);
             }
         });
-        top.map(|top| self.fair_looks().set_top(top));
         self.lower_begin();
     }
 
