@@ -26,7 +26,7 @@ impl<P: Platform> Registry<P> {
         let _announced = AnnouncedAtEnd(self);
         for (worker, (node, job)) in self.workers().iter().zip(jobs) {
             // SAFETY: obligation 1 is forwarded to our caller.
-            unsafe { worker.inbox().push(node, job) };
+            unsafe { worker.inbox.push(node, job) };
         }
     }
 
@@ -41,7 +41,7 @@ impl<P: Platform> Registry<P> {
         job: JobRef,
     ) {
         // SAFETY: obligation 1 is forwarded to our caller.
-        unsafe { self.workers()[worker.get()].inbox().push(node, job) };
+        unsafe { self.workers()[worker.get()].inbox.push(node, job) };
         self.announce_job_for(worker);
     }
 }

@@ -69,7 +69,7 @@ impl<P: Platform> Registry<P> {
             Some(worker) => {
                 // Dropped after the closure, whose end may make operations due.
                 let _announcing = Announcing(self);
-                match worker.managed().while_active(read) {
+                match worker.managed.while_active(read) {
                     Ok(result) => return result,
                     Err(read) => read,
                 }
@@ -92,8 +92,7 @@ impl<P: Platform> Registry<P> {
     pub fn is_reading(&self) -> bool {
         // SAFETY: 1. the reference is used in this call.
         let worker = unsafe { WorkerThread::current() };
-        worker
-            .is_some_and(|worker| ptr::eq(worker.registry(), self) && worker.managed().is_in_use())
+        worker.is_some_and(|worker| ptr::eq(worker.registry(), self) && worker.managed.is_in_use())
     }
 
     /// Wakes a worker if operations are due. A thread that is not a worker calls this after each

@@ -223,7 +223,7 @@ impl<'r, P: Platform> Guest<'r, P> {
     fn begin(registry: &'r Registry<P>) -> Option<Self> {
         // If the protocol panics here, the seat is still vacant.
         let index = registry.borrow_sleeper()?;
-        let seat = registry.workers().get(index.get()).map(|it| it.seat());
+        let seat = registry.workers().get(index.get()).map(|it| &it.seat);
         let Some(worker) = seat.and_then(|seat| seat.occupy()) else {
             // The host has been woken since `borrow_sleeper` looked at its seat, and is about to
             // sleep again; or the protocol is wrong.
@@ -269,15 +269,15 @@ impl<P: Platform> Drop for Guest<'_, P> {
             worker.leave_jobs_and_operations();
             registry
                 .deadlock()
-                .fall_asleep(index, shared.terminate(), |worker| registry.may_run(worker));
+                .fall_asleep(index, &shared.terminate, |worker| registry.may_run(worker));
             shared.observer().observe(Event::GuestLeft, P::now);
             // SAFETY: 1. the pointer is null.
             unsafe { P::set_current(ptr::null()) };
             // Other workers leave out the deque of a sleeper: see `LeftOut` in `worker/idle.rs`.
             // From here on, this thread calls no function of the platform that may queue a job on
             // that deque.
-            shared.deque().disable_fast_push();
-            shared.seat().vacate(self.worker);
+            shared.deque.disable_fast_push();
+            shared.seat.vacate(self.worker);
             let mut is_relied_on = false;
             registry.give_back(index, || {
                 let look = registry.check_sources_for_host(index);

@@ -92,7 +92,7 @@ impl<P: Platform> WorkerThread<P> {
     /// them. It first runs those that are then due. Delayed operations are run by a worker that is
     /// awake, or is woken, when the last guard that delays them is dropped.
     pub fn schedule(&self, operation: impl IntoOperation) {
-        self.managed().schedule(operation);
+        self.managed.schedule(operation);
     }
 
     /// Schedules an operation as [`schedule`](Self::schedule) does. Whenever there are 64 of them,
@@ -101,7 +101,7 @@ impl<P: Platform> WorkerThread<P> {
     ///
     /// An operation that calls this does not run others within itself.
     pub fn schedule_or_run(&self, operation: impl IntoOperation) {
-        let managed = self.managed();
+        let managed = &self.managed;
         if managed.schedule(operation) >= SCHEDULED_AT_ONCE && managed.depth.get() == 0 {
             self.run_maintenance();
         }
@@ -128,13 +128,13 @@ impl<P: Platform> WorkerThread<P> {
     /// Takes an operation that is due, if there is one.
     pub(crate) fn take_operation(&self) -> Option<DueOperation> {
         // Otherwise code of the platform has been called in the middle of progress.
-        let mut thread = self.managed().thread.try_borrow_mut().ok()?;
+        let mut thread = self.managed.thread.try_borrow_mut().ok()?;
         thread.take_due()
     }
 
     /// Runs an operation that is due. It may take as long as a job.
     pub(crate) fn run_operation(&self, operation: DueOperation) {
-        let depth = &self.managed().depth;
+        let depth = &self.managed.depth;
         depth.set(depth.get() + 1);
         let result = P::catch_unwind(|| operation.run());
         depth.set(depth.get() - 1);
@@ -146,7 +146,7 @@ impl<P: Platform> WorkerThread<P> {
 
     /// Whether there is something for [`leave_operations`](Self::leave_operations) to leave.
     pub(crate) fn holds_operations(&self) -> bool {
-        let managed = self.managed();
+        let managed = &self.managed;
         // Otherwise it would leave nothing.
         let Ok(thread) = managed.thread.try_borrow_mut() else {
             return false;
@@ -161,7 +161,7 @@ impl<P: Platform> WorkerThread<P> {
     /// or leaves. Not while it is registered as a sleeper, because progress calls wake-ups.
     /// Returns whether any operation is due, of this worker or of another one.
     pub(crate) fn leave_operations(&self) -> bool {
-        let managed = self.managed();
+        let managed = &self.managed;
         // Otherwise code of the platform has been called in the middle of progress, and the frame
         // that makes it goes on.
         if let Ok(mut thread) = managed.thread.try_borrow_mut() {
@@ -184,12 +184,12 @@ impl<P: Platform> WorkerThread<P> {
                 P::free_later(thread, replaced);
             }
         }
-        thread.schedule_all(self.managed().scheduled.take());
+        thread.schedule_all(self.managed.scheduled.take());
     }
 
     /// Returns how many operations may be run now, if they are due.
     pub(crate) fn make_progress(&self) -> usize {
-        let managed = self.managed();
+        let managed = &self.managed;
         // Not while a frame further up reads, nor in the middle of this.
         let Ok(mut thread) = managed.thread.try_borrow_mut() else {
             return 0;

@@ -116,7 +116,7 @@ impl<P: Platform> WorkerThread<P> {
     fn take_injected(&self) -> Steal<Found> {
         let answer = self.registry().injectors().normal().steal().map(Found::own);
         if answer.is_success() {
-            self.last_source().note_found(Source::Injector);
+            self.last_source.note_found(Source::Injector);
         }
         answer
     }
@@ -138,7 +138,7 @@ impl<P: Platform> WorkerThread<P> {
     /// what it leaves.
     #[inline]
     pub(crate) fn take_again(&self) -> Option<Found> {
-        let source = self.last_source().next()?;
+        let source = self.last_source.next()?;
         if !self.registry().all_are_awake() {
             return None;
         }
@@ -149,7 +149,7 @@ impl<P: Platform> WorkerThread<P> {
         match answer {
             Steal::Success(found) => Some(found),
             Steal::Empty | Steal::Retry => {
-                self.last_source().note_empty();
+                self.last_source.note_empty();
                 None
             }
         }
@@ -169,7 +169,7 @@ impl<P: Platform> WorkerThread<P> {
     /// longer for a second worker.
     #[inline]
     pub(crate) fn search_uncounted(&self) -> Option<Found> {
-        if self.registry().num_workers() <= MANY_WORKERS || !self.last_source().was_worker() {
+        if self.registry().num_workers() <= MANY_WORKERS || !self.last_source.was_worker() {
             return None;
         }
         self.find_work()
@@ -200,7 +200,7 @@ impl<P: Platform> WorkerThread<P> {
     pub(crate) fn check_sources_before_sleep(&self) -> LastLook {
         let has_process_fence = self.registry().disable_other_fast_pushes(self.index());
         let holds_operations = self.holds_operations();
-        let has_own_work = holds_operations || !self.shared().inbox().is_empty();
+        let has_own_work = holds_operations || !self.shared().inbox.is_empty();
         LastLook {
             holds_operations,
             ..self
@@ -253,7 +253,7 @@ impl<P: Platform> Registry<P> {
         let shared = &self.workers()[worker.get()];
         // The guest may have left jobs in the deque, which others leave out from now on.
         let has_own_work =
-            !shared.inbox().is_empty() || shared.terminate().probe() || !shared.deque().is_empty();
+            !shared.inbox.is_empty() || shared.terminate.probe() || !shared.deque.is_empty();
         self.look_at_sources(has_own_work, has_process_fence)
     }
 
@@ -261,7 +261,7 @@ impl<P: Platform> Registry<P> {
     /// or knows of.
     pub(crate) fn has_work_for_host(&self, worker: WorkerIndex) -> bool {
         let shared = &self.workers()[worker.get()];
-        !shared.inbox().is_empty() || shared.terminate().probe() || self.has_common_work(None)
+        !shared.inbox.is_empty() || shared.terminate.probe() || self.has_common_work(None)
     }
 
     /// Disables fast push in the deques of all workers that may be awake, except the one that
@@ -319,7 +319,7 @@ impl<P: Platform> Registry<P> {
         // it back.
         !shared.is_lone_sleeper()
             && (self.has_operations_or_injected_jobs()
-                || self.workers().iter().any(|it| !it.deque().is_empty()))
+                || self.workers().iter().any(|it| !it.deque.is_empty()))
     }
 
     /// Whether a source that all workers take from holds work. The deque of `caller` is not

@@ -60,11 +60,11 @@ pub struct WorkerThread<P: Platform> {
     /// Dropped before the deque is given back, which lets another thread become this worker. That
     /// thread needs a participant, and there are only as many as workers. If it took the last one,
     /// a thread that comes for another worker would be refused.
-    managed: Managed<P>,
+    pub(crate) managed: Managed<P>,
     own: Worker<&'static Deque<JobRef, P::Storage>>,
-    random: XorShift64Star,
-    last_source: LastSource,
-    fair_looks: FairLooks,
+    pub(crate) random: XorShift64Star,
+    pub(crate) last_source: LastSource,
+    pub(crate) fair_looks: FairLooks,
     registry: *const Registry<P>,
     /// In the registry. Kept here because it is used for each job.
     shared: &'static WorkerShared<P>,
@@ -122,7 +122,7 @@ impl<P: Platform> WorkerThread<P> {
         // reference to the shared half. Both end with `self`, and are never given away.
         let pool: &'static Registry<P> = unsafe { &*registry };
         let shared = pool.workers().get(index.get())?;
-        let own = Worker::new(shared.deque()).ok()?;
+        let own = Worker::new(&shared.deque).ok()?;
         let managed = Managed::new(pool.progress().register().ok()?);
         let random = XorShift64Star::new(P::random_seed(pool, index));
         Some(Self {
@@ -222,7 +222,7 @@ impl<P: Platform> WorkerThread<P> {
     /// Whether this thread is a guest: it has taken the place of the worker's own thread, which
     /// sleeps.
     pub fn is_guest(&self) -> bool {
-        !self.shared().seat().is_hosts()
+        !self.shared().seat.is_hosts()
     }
 
     /// Returns the registry and the number of a worker, for another thread.
@@ -252,26 +252,6 @@ impl<P: Platform> WorkerThread<P> {
         self.shared().observer()
     }
 
-    pub(crate) fn random(&self) -> &XorShift64Star {
-        &self.random
-    }
-
-    pub(crate) fn last_source(&self) -> &LastSource {
-        &self.last_source
-    }
-
-    pub(crate) fn fair_looks(&self) -> &FairLooks {
-        &self.fair_looks
-    }
-
-    fn watch(&self) -> &Watch {
-        &self.watch
-    }
-
-    pub(crate) fn managed(&self) -> &Managed<P> {
-        &self.managed
-    }
-
     #[inline]
     pub(crate) fn own(&self) -> &Worker<&'static Deque<JobRef, P::Storage>> {
         &self.own
@@ -279,7 +259,7 @@ impl<P: Platform> WorkerThread<P> {
 
     /// Returns the jobs that this worker spawned to be run in their order.
     pub fn fifo(&self) -> &JobFifo<P> {
-        self.shared().fifo()
+        &self.shared().fifo
     }
 
     /// Runs jobs until the pool ends, and then those that are still queued.
@@ -335,7 +315,7 @@ impl<P: Platform> WorkerThread<P> {
     /// nothing: the request is for the worker's own thread, which sleeps.
     #[doc(alias = "renew")]
     pub fn reset_stop(&self) -> bool {
-        let latch = self.shared().terminate();
+        let latch = &self.shared().terminate;
         // Only a request is undone. The latch of a worker that sleeps says so to the next request,
         // which wakes the worker. A request that is not visible yet stays, and the next
         // wait ends at once.

@@ -144,7 +144,7 @@ impl<P: Platform> WorkerShared<P> {
             counts,
             times,
         } = snapshot.unwrap_or_default();
-        let queued = Deque::len(self.deque());
+        let queued = Deque::len(&self.deque);
         WorkerMetrics {
             state,
             queued,

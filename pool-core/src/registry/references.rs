@@ -123,7 +123,7 @@ impl<P: Platform> Registry<P> {
     /// then](crate::WorkerThread::run_until_stopped).
     #[doc(alias = "release")]
     pub fn request_stop(&self, worker: WorkerIndex) {
-        let latch: *const CoreLatch = self.workers()[worker.get()].terminate();
+        let latch: *const CoreLatch = &raw const self.workers()[worker.get()].terminate;
         // SAFETY: 1. `self` is alive, and each worker's latch with it; 2. the worker waits for this
         // request.
         if unsafe { CoreLatch::set(latch) } {

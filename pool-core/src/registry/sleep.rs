@@ -194,7 +194,7 @@ impl<P: Platform> Registry<P> {
                 let worker = worker.get();
                 // A protocol may give any number.
                 let shared = self.workers().get(worker);
-                shared.is_some_and(|shared| holds(worker, shared.deque()))
+                shared.is_some_and(|shared| holds(worker, &shared.deque))
             })
         })
     }
@@ -209,7 +209,7 @@ impl<P: Platform> Registry<P> {
         self.sleep.0.borrow_sleeper(|worker| {
             // A protocol may give any number.
             let shared = self.workers().get(worker.get());
-            shared.is_some_and(|shared| shared.seat().is_vacant())
+            shared.is_some_and(|shared| shared.seat.is_vacant())
         })
     }
 

@@ -32,7 +32,7 @@ impl<P: Platform> Registry<P> {
     pub fn waiting_job(&self) -> Option<WaitingJob> {
         let mut workers = self.workers().iter().enumerate();
         workers.find_map(|(worker, shared)| {
-            let position = shared.deque().oldest()?;
+            let position = shared.deque.oldest()?;
             Some(WaitingJob { worker, position })
         })
     }
@@ -45,6 +45,6 @@ impl<P: Platform> Registry<P> {
     /// job of another registry, the answer is about whatever job is at the same position here.
     pub fn still_waits(&self, job: WaitingJob) -> bool {
         let worker = self.workers().get(job.worker);
-        worker.and_then(|worker| worker.deque().oldest()) == Some(job.position)
+        worker.and_then(|worker| worker.deque.oldest()) == Some(job.position)
     }
 }

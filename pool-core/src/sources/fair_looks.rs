@@ -141,7 +141,7 @@ impl<P: Platform> WorkerThread<P> {
     /// it.
     #[inline]
     pub(crate) fn count_job(&self) -> bool {
-        FairLooks::count(&self.fair_looks().jobs)
+        FairLooks::count(&self.fair_looks.jobs)
     }
 
     /// Whether urgent jobs wait to be taken.
@@ -170,7 +170,7 @@ impl<P: Platform> WorkerThread<P> {
 
     #[cold]
     fn take_urgent_cold(&self) -> Option<Found> {
-        if FairLooks::count(&self.fair_looks().urgent)
+        if FairLooks::count(&self.fair_looks.urgent)
             && let Some(found) = self.take_fairly()
         {
             return Some(found);
@@ -187,15 +187,15 @@ impl<P: Platform> WorkerThread<P> {
 
     /// Lets the oldest job of this worker's deque come next.
     pub(crate) fn let_oldest_come_next(&self) {
-        self.fair_looks().own.set(1);
-        self.fair_looks().inbox_is_next.set(false);
+        self.fair_looks.own.set(1);
+        self.fair_looks.inbox_is_next.set(false);
     }
 
     /// Takes a job of this worker's own that is not the newest one, if it is the turn of such a
     /// job. In an isolated job there is none: its waits have [others](Self::run_isolated_in_turn).
     #[inline]
     pub(crate) fn take_own_in_turn(&self) -> Option<JobRef> {
-        match self.fair_looks().count_own() {
+        match self.fair_looks.count_own() {
             Some(turn) => self.take_own(turn),
             None => None,
         }
@@ -217,7 +217,7 @@ impl<P: Platform> WorkerThread<P> {
     /// from a position on: for an isolated join that may take back its own job. It must be run as
     /// that of [`take_local_job`](Self::take_local_job). Runs a job of the inbox in its turn.
     pub(crate) fn take_oldest_in_turn(&self, from: Position) -> Option<JobRef> {
-        match self.fair_looks().count_own() {
+        match self.fair_looks.count_own() {
             Some(OwnTurn::Oldest) => self.take_oldest_from(from),
             Some(OwnTurn::Inbox) => {
                 self.run_inbox_job();
@@ -231,7 +231,7 @@ impl<P: Platform> WorkerThread<P> {
     /// one that another thread is about to push or to take.
     #[cold]
     fn take_fairly(&self) -> Option<Found> {
-        self.fair_looks().begin().find_map(|source| match source {
+        self.fair_looks.begin().find_map(|source| match source {
             FairSource::Background => self.take_background().success(),
             FairSource::Injector => self.take_injected().success(),
             FairSource::Others => self.steal().success(),

@@ -78,7 +78,7 @@ impl<P: Platform> WorkerThread<P> {
     /// Steals a job from another worker. Begins at a random worker, so that thieves spread.
     pub(super) fn steal(&self) -> Steal<Found> {
         let registry = self.registry();
-        let mut first = self.random().below(registry.num_workers());
+        let mut first = self.random.below(registry.num_workers());
         let has_jobs = registry.any_awake_deque(self.awake_index(), first, |worker, deque| {
             first = worker;
             !deque.is_empty()
@@ -116,7 +116,7 @@ impl<P: Platform> WorkerThread<P> {
         }
         // Only code of the platform can begin a search in the middle of progress; such a search
         // finds nothing to steal.
-        self.managed().while_active(steal).unwrap_or(Steal::Empty)
+        self.managed.while_active(steal).unwrap_or(Steal::Empty)
     }
 
     /// Tries every other worker that may be awake once, from the worker `first` on.
@@ -130,7 +130,7 @@ impl<P: Platform> WorkerThread<P> {
             }
             let stolen = self.try_worker(victim);
             match stolen {
-                Steal::Success(_) => self.last_source().note_found(Source::Worker(victim)),
+                Steal::Success(_) => self.last_source.note_found(Source::Worker(victim)),
                 Steal::Empty => return false,
                 Steal::Retry => {}
             }
@@ -146,7 +146,7 @@ impl<P: Platform> WorkerThread<P> {
         if self.respects_shield(victim) {
             return Steal::Empty;
         }
-        let lineage = self.registry().workers()[victim].lineage();
+        let lineage = &self.registry().workers()[victim].lineage;
         let (isolated, is_victim_isolated) = (Cell::new(None), Cell::new(false));
         let stolen = self.try_stealing(victim, |deque, observer| {
             let accepts = |position| {
@@ -205,7 +205,7 @@ impl<P: Platform> WorkerThread<P> {
         victim: usize,
         steal: impl FnOnce(&Deque<JobRef, P::Storage>, &P::Observer) -> Steal<T>,
     ) -> Steal<T> {
-        let deque = self.registry().workers()[victim].deque();
+        let deque = &self.registry().workers()[victim].deque;
         if victim == self.index().get() || deque.is_empty() {
             return Steal::Empty;
         }

@@ -60,7 +60,7 @@ fn a_search_takes_urgent_jobs_first_and_the_injector_last_but_for_background_job
     let order = order(
         |workers, jobs: [_; 8], nodes| {
             let injectors = workers[0].registry().injectors();
-            let inbox = workers[0].shared().inbox();
+            let inbox = &workers[0].shared().inbox;
             let queues = [
                 (injectors.of(Priority::Background), BACKGROUND),
                 (injectors.of(Priority::Normal), INJECTOR),
@@ -99,7 +99,7 @@ fn a_hint_comes_right_after_the_local_queues() {
                 (0..4).for_each(|worker| push(&workers[worker], jobs[worker]));
                 // SAFETY: 1. the nodes stay until the jobs have been run.
                 unsafe {
-                    (workers[0].shared().inbox()).push(nodes[INBOX], jobs[INBOX]);
+                    workers[0].shared().inbox.push(nodes[INBOX], jobs[INBOX]);
                     (workers[0].registry().injectors().normal())
                         .push(nodes[INJECTOR], jobs[INJECTOR]);
                 }

@@ -122,7 +122,7 @@ impl<P: Platform> WorkerThread<P> {
             self.wake_awaiting();
             if !P::delays_wake(registry) {
                 self.stop_being_left_out();
-                self.shared().shield().lower();
+                self.shared().shield.lower();
                 registry.announce_own_jobs(self.index(), 1, || self.own().len() <= 1);
             }
         }

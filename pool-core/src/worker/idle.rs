@@ -275,7 +275,7 @@ impl<'w, P: Platform> LeftOut<'w, P> {
             !worker.has_pending_jobs(),
             "others would not find these jobs"
         );
-        worker.shared().deque().disable_fast_push();
+        worker.shared().deque.disable_fast_push();
         let was_left_out = worker.may_be_left_out.replace(true);
         Self {
             worker,
@@ -340,7 +340,7 @@ impl<'w, P: Platform> VacantSeat<'w, P> {
         unsafe { P::set_current(ptr::null()) };
         // A guest is awake when it comes.
         worker.may_be_left_out.set(false);
-        worker.shared().seat().vacate(worker);
+        worker.shared().seat.vacate(worker);
         Some(Self { worker })
     }
 }
@@ -349,7 +349,7 @@ impl<P: Platform> Drop for VacantSeat<'_, P> {
     fn drop(&mut self) {
         let worker = self.worker;
         // While a guest is the worker, we read only what never changes.
-        let seat = worker.shared().seat();
+        let seat = &worker.shared().seat;
         // Liveness: a guest vacates the seat when its closure ends, without waiting for this
         // thread. It does so before it lets the protocol wake this thread, so a protocol that keeps
         // its promises makes this loop end at once. A guest that comes in between does the same.

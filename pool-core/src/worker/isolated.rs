@@ -81,7 +81,7 @@ impl<P: Platform> WorkerThread<P> {
     /// Takes a job that no worker has queued. `scopes` selects among the scopes that the innermost
     /// job has opened.
     pub(super) fn take_outside_job(&self, scopes: OutsideScopes) -> Option<JobRef> {
-        self.shared().lone_sleep().answer_call();
+        self.shared().lone_sleep.answer_call();
         let is_looked_at = match scopes {
             OutsideScopes::None => 0,
             OutsideScopes::Innermost => 1,
@@ -109,7 +109,7 @@ impl<P: Platform> WorkerThread<P> {
         // Other workers may have ended the scope, so that there was no wait. An unanswered call
         // would claim that there is work for this worker. Waits for outer scopes look before they
         // sleep.
-        let _answer = AnswerAtEnd(self.shared().lone_sleep());
+        let _answer = AnswerAtEnd(&self.shared().lone_sleep);
         self.open_scopes
             .while_open(take, awaited.from, self.depth(), closure)
     }
@@ -125,7 +125,7 @@ impl<P: Platform> WorkerThread<P> {
     /// job: a job that is on no deque, or the oldest job that was pushed from a position on.
     /// Returns whether there was one. See [`FairLooks`](crate::sources::FairLooks).
     pub(super) fn run_isolated_in_turn(&self, from: Position) -> bool {
-        match self.fair_looks().count_own() {
+        match self.fair_looks.count_own() {
             Some(OwnTurn::Inbox) => self.run_inbox_job() || self.run_outside_job(),
             Some(OwnTurn::Oldest) => self.run_one(self.take_oldest_from(from).map(Found::own)),
             None => false,
@@ -203,7 +203,7 @@ impl<P: Platform> IsolatedWait<'_, P> {
     /// Runs one of the worker's own jobs other than the newest one, if it is the turn of such a
     /// job: see [`FairLooks`](crate::sources::FairLooks).
     fn run_in_turn(&mut self) -> bool {
-        let job = match self.worker.fair_looks().count_own() {
+        let job = match self.worker.fair_looks.count_own() {
             Some(OwnTurn::Inbox) if self.run_inbox_job() => return true,
             Some(OwnTurn::Inbox) => self.worker.take_outside_job(self.outside),
             Some(OwnTurn::Oldest) => self.worker.take_oldest_from(self.from()),
@@ -255,7 +255,7 @@ impl<P: Platform> IsolatedWait<'_, P> {
         let worker = self.worker;
         worker.observer().observe(Event::Search, P::now);
         let workers = worker.registry().num_workers();
-        let first = worker.random().below(workers);
+        let first = worker.random.below(workers);
         worker.while_stealing(|| {
             let mut answer = Steal::Empty;
             for step in 0..workers {
@@ -271,7 +271,7 @@ impl<P: Platform> IsolatedWait<'_, P> {
 
     /// Steals a job of the subtree from the worker `victim`.
     fn steal_from(&self, victim: usize) -> Steal<(JobRef, Theft, Isolation)> {
-        let lineage = self.worker.registry().workers()[victim].lineage();
+        let lineage = &self.worker.registry().workers()[victim].lineage;
         let (mut theft, mut descends) = (None, Some(false));
         let stolen = self.worker.steal_if(victim, |position| {
             let job = Theft { victim, position };
@@ -322,7 +322,7 @@ impl<P: Platform> IsolatedWait<'_, P> {
     /// there is such a job already.
     fn fall_asleep(&mut self, latch: &CoreLatch, setter: Setter) {
         let worker = self.worker;
-        let lone_sleep = worker.shared().lone_sleep();
+        let lone_sleep = &worker.shared().lone_sleep;
         let is_guest = worker.is_guest();
         let awaits_jobs = self.isolation == Isolation::Subtree;
         lone_sleep.begin(is_guest, awaits_jobs);

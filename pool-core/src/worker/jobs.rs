@@ -151,7 +151,7 @@ impl<P: Platform> WorkerThread<P> {
         let mut retries = Retries::new();
         loop {
             // Only this worker takes from its inbox; `Retry` means that a push has not ended.
-            match self.shared().inbox().steal() {
+            match self.shared().inbox.steal() {
                 deque_core::Steal::Success(job) => return Some(job),
                 deque_core::Steal::Empty => return None,
                 deque_core::Steal::Retry => retries.wait(self),
@@ -161,7 +161,7 @@ impl<P: Platform> WorkerThread<P> {
 
     /// Whether jobs are queued that only this worker may run.
     pub fn has_inbox_jobs(&self) -> bool {
-        !self.shared().inbox().is_empty()
+        !self.shared().inbox.is_empty()
     }
 
     /// Runs the jobs that only this worker may run. In an isolated job, it does so as an isolated

@@ -91,14 +91,14 @@ impl<P: Platform> WorkerThread<P> {
     /// jobs on the worker's deque may run in its waits.
     #[inline]
     pub fn is_isolated(&self) -> bool {
-        self.shared().lineage().isolation() != Isolation::Anything
+        self.shared().lineage.isolation() != Isolation::Anything
     }
 
     /// Publishes the lineage of a worker that arrives.
     pub(super) fn begin_lineage(&self) {
         let begin = self.own().next_position();
         self.begin.set(begin);
-        self.shared().lineage().publish(Lineage {
+        self.shared().lineage.publish(Lineage {
             theft: None,
             begin,
             isolation: match self.can_isolate() {
@@ -113,7 +113,7 @@ impl<P: Platform> WorkerThread<P> {
     /// applies to workers that run jobs that this job has pushed.
     pub(crate) fn isolation_of_job(&self) -> Isolation {
         if self.can_isolate() {
-            self.shared().lineage().isolation()
+            self.shared().lineage.isolation()
         } else {
             Isolation::Anything
         }
@@ -145,7 +145,7 @@ impl<P: Platform> WorkerThread<P> {
     /// Isolates this worker as [`isolate`](Self::isolate) does until the value is dropped, if it
     /// [can](Self::can_isolate).
     pub(crate) fn begin_isolated(&self, isolation: Isolation) -> Inner<'_, P> {
-        let outer = self.shared().lineage().own();
+        let outer = self.shared().lineage.own();
         // What the job has pushed before the closure descends from the same theft.
         let lineage = Lineage {
             isolation: isolation.max(outer.isolation),
@@ -161,7 +161,7 @@ impl<P: Platform> WorkerThread<P> {
         isolation: Isolation,
         closure: impl FnOnce(),
     ) {
-        let outer = self.shared().lineage().own();
+        let outer = self.shared().lineage.own();
         let lineage = Lineage {
             theft,
             begin: self.own().next_position(),
@@ -183,7 +183,7 @@ impl<P: Platform> WorkerThread<P> {
                 let position = job.position;
                 return Some(position.is_at_or_after(from) && !self.may_be_foreign(position));
             }
-            let lineage = workers[job.victim].lineage().read()?;
+            let lineage = workers[job.victim].lineage.read()?;
             let is_of_theft = job.position.is_at_or_after(lineage.begin);
             let Some(theft) = lineage.theft.filter(|_| is_of_theft) else {
                 return Some(false);
@@ -215,7 +215,7 @@ pub(crate) struct Inner<'w, P: Platform> {
 impl<'w, P: Platform> Inner<'w, P> {
     /// Publishes a lineage. Its `isolated_from` is not used, but derived from the outer lineage.
     fn begin(worker: &'w WorkerThread<P>, lineage: Lineage, is_same_job: bool) -> Self {
-        let published = worker.shared().lineage();
+        let published = &worker.shared().lineage;
         let outer = published.own();
         let begin = worker.own().next_position();
         // What this worker has pushed before an isolated job, or before the closure of an isolated
@@ -241,7 +241,7 @@ impl<'w, P: Platform> Inner<'w, P> {
 
 impl<P: Platform> Drop for Inner<'_, P> {
     fn drop(&mut self) {
-        let published = self.worker.shared().lineage();
+        let published = &self.worker.shared().lineage;
         let end = self.worker.own().next_position();
         let mut outer = self.outer;
         if self.is_same_job {

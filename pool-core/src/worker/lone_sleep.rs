@@ -128,7 +128,7 @@ impl<P: Platform> Registry<P> {
     /// Wakes a worker that sleeps in an isolated wait. Returns false if it does not.
     pub(crate) fn wake_lone_sleeper(&self, worker: WorkerIndex) -> bool {
         let shared = &self.workers()[worker.get()];
-        shared.lone_sleep().wake(self.parker(worker))
+        shared.lone_sleep.wake(self.parker(worker))
     }
 
     /// Wakes the workers that sleep in isolated waits and may run a job that is on a deque now. For
@@ -181,17 +181,17 @@ impl<P: Platform> Registry<P> {
         worker: WorkerIndex,
         mut holds: impl FnMut(WorkerIndex) -> bool,
     ) -> bool {
-        let mut theft = self.workers()[worker.get()].lineage().theft();
+        let mut theft = self.workers()[worker.get()].lineage.theft();
         // What others publish changes meanwhile, so the steps might go in a circle.
         for _ in 0..self.num_workers() {
             let Some(victim) = theft.and_then(|it| self.worker(it.victim).ok()) else {
                 break;
             };
             let shared = &self.workers()[victim.get()];
-            if shared.lone_sleep().awaits_jobs() && holds(victim) {
+            if shared.lone_sleep.awaits_jobs() && holds(victim) {
                 return true;
             }
-            theft = shared.lineage().theft();
+            theft = shared.lineage.theft();
         }
         false
     }
@@ -204,7 +204,7 @@ impl<P: Platform> Registry<P> {
     /// Call this after queueing.
     pub fn call_isolated_waiter(&self, worker: WorkerIndex) {
         no_unwind(|| {
-            self.workers()[worker.get()].lone_sleep().call();
+            self.workers()[worker.get()].lone_sleep.call();
             // Ordering: pairs with the fence of a worker that sleeps in an isolated wait. If that
             // one comes first, we see that it sleeps. If ours does, it sees that it was called.
             // Nothing weaker orders the call before our look.

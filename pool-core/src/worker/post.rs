@@ -280,21 +280,21 @@ impl<P: Platform> WorkerThread<P> {
     /// Two accesses to memory that thieves read.
     #[inline]
     pub fn raise_shield(&self) {
-        self.shared().shield().raise();
+        self.shared().shield.raise();
     }
 
     /// Lets thieves steal again. Returns whether a thief has stolen before, because the time was
     /// over.
     #[inline]
     pub fn lower_shield(&self) -> bool {
-        self.shared().shield().lower()
+        self.shared().shield.lower()
     }
 
     /// Whether this worker leaves the jobs of another one alone for now.
     #[inline]
     pub(crate) fn respects_shield(&self, victim: usize) -> bool {
         let shared = &self.registry().workers()[victim];
-        match shared.shield().call() {
+        match shared.shield.call() {
             None => false,
             Some(call) => !shared.may_hold_posted() && self.watch_call(shared, victim, call),
         }
@@ -311,25 +311,25 @@ impl<P: Platform> WorkerThread<P> {
             call,
             since: now,
         };
-        match self.watch().0.get() {
+        match self.watch.0.get() {
             Some(old) if old.victim == victim && old.call == call => {
                 if now.saturating_sub(old.since) < SHIELDED_FOR {
                     return true;
                 }
-                shared.shield().break_for(call);
-                self.watch().0.set(None);
+                shared.shield.break_for(call);
+                self.watch.0.set(None);
                 false
             }
             Some(old) if self.is_shielded_still(old) => true,
             _ => {
-                self.watch().0.set(Some(watched));
+                self.watch.0.set(Some(watched));
                 true
             }
         }
     }
 
     fn is_shielded_still(&self, watched: Watched) -> bool {
-        let shield = self.registry().workers()[watched.victim].shield();
+        let shield = &self.registry().workers()[watched.victim].shield;
         shield.call() == Some(watched.call)
     }
 }

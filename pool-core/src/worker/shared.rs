@@ -20,19 +20,19 @@ use crate::{
 /// # Examples
 /// See [`Platform`].
 pub struct WorkerShared<P: Platform> {
-    deque: Deque<JobRef, P::Storage>,
+    pub(crate) deque: Deque<JobRef, P::Storage>,
     /// Jobs that only this worker may run: broadcasts.
-    inbox: P::Queue,
+    pub(crate) inbox: P::Queue,
     /// Jobs that this worker spawned to be run in first-in first-out order.
-    fifo: JobFifo<P>,
-    terminate: CoreLatch,
+    pub(super) fifo: JobFifo<P>,
+    pub(crate) terminate: CoreLatch,
     /// What the deque may hold: [`POSTED`] and [`OWED`]. The worker alone writes this.
     may_hold: AtomicU8,
     /// Which thread uses the other half.
-    seat: Seat<P>,
-    lone_sleep: LoneSleep,
-    lineage: PublishedLineage,
-    shield: Shield,
+    pub(crate) seat: Seat<P>,
+    pub(super) lone_sleep: LoneSleep,
+    pub(crate) lineage: PublishedLineage,
+    pub(super) shield: Shield,
     observer: P::Observer,
 }
 
@@ -136,20 +136,6 @@ impl<P: Platform> WorkerShared<P> {
         }
     }
 
-    #[inline]
-    pub(crate) fn deque(&self) -> &Deque<JobRef, P::Storage> {
-        &self.deque
-    }
-
-    /// Returns the queue of jobs that only this worker may run.
-    pub(crate) fn inbox(&self) -> &P::Queue {
-        &self.inbox
-    }
-
-    pub(super) fn lone_sleep(&self) -> &LoneSleep {
-        &self.lone_sleep
-    }
-
     /// Whether there may be a job for which the worker is woken in an isolated wait.
     pub(crate) fn has_lone_jobs(&self) -> bool {
         !self.inbox.is_empty() || self.lone_sleep.is_called()
@@ -158,20 +144,6 @@ impl<P: Platform> WorkerShared<P> {
     /// Whether the worker sleeps in an isolated wait.
     pub(crate) fn is_lone_sleeper(&self) -> bool {
         self.lone_sleep.lasts()
-    }
-
-    #[inline]
-    pub(crate) fn lineage(&self) -> &PublishedLineage {
-        &self.lineage
-    }
-
-    #[inline]
-    pub(super) fn shield(&self) -> &Shield {
-        &self.shield
-    }
-
-    pub(crate) fn terminate(&self) -> &CoreLatch {
-        &self.terminate
     }
 
     /// Notes that the worker is about to push a job that it may leave to others. After the push, it
@@ -230,19 +202,9 @@ impl<P: Platform> WorkerShared<P> {
         self.may_hold.load(Ordering::Acquire) & OWED != 0
     }
 
-    /// Returns the word that says which thread uses the other half.
-    pub(crate) fn seat(&self) -> &Seat<P> {
-        &self.seat
-    }
-
     /// Returns the observer of what the worker does. Any thread may look at what it has counted.
     #[inline]
     pub fn observer(&self) -> &P::Observer {
         &self.observer
-    }
-
-    /// Returns the jobs that this worker spawned to be run in first-in first-out order.
-    pub(super) fn fifo(&self) -> &JobFifo<P> {
-        &self.fifo
     }
 }

@@ -140,7 +140,7 @@ impl<P: Platform> WorkerThread<P> {
     /// # Safety
     /// 1. As for [`run_until_stopped`](Self::run_until_stopped).
     pub(super) unsafe fn wait_for_stop(&self) {
-        let latch = self.shared().terminate();
+        let latch = &self.shared().terminate;
         if !latch.probe() {
             self.run_jobs_until(latch, Setter::Stop, true);
         }

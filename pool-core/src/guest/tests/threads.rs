@@ -182,7 +182,7 @@ fn a_guest_leaves_fast_push_disabled() {
         call_as_guest(registry, |worker| {
             assert!(worker.own().enable_fast_push(|| true));
         });
-        let was_enabled = registry.workers()[0].deque().disable_fast_push();
+        let was_enabled = registry.workers()[0].deque.disable_fast_push();
         assert!(!was_enabled);
     });
 }
@@ -222,7 +222,7 @@ impl DeadlockDetection for Joins {
 fn a_deadlock_handler_leaves_fast_push_disabled() {
     with_guests::<TestJoins>(1, |registry| {
         call_as_guest(registry, |_| MAY_JOIN.set(true));
-        let was_enabled = registry.workers()[0].deque().disable_fast_push();
+        let was_enabled = registry.workers()[0].deque.disable_fast_push();
         assert!(!was_enabled);
     });
 }

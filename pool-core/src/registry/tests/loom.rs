@@ -62,7 +62,7 @@ fn a_worker_ends_after_what_was_done_under_any_reference() {
         let worker = {
             let scene = scene.clone();
             thread::spawn(move || {
-                while !scene.registry.workers()[0].terminate().probe() {
+                while !scene.registry.workers()[0].terminate.probe() {
                     thread::yield_now();
                 }
                 scene.assert_done(0);

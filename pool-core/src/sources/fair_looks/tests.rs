@@ -91,8 +91,8 @@ fn put_background(worker: &WorkerThread<Test>, node: NonNull<Node>, job: JobRef)
 /// Where a worker runs any job until it is requested to stop, below no job on its stack.
 const AT_TOP_LEVEL: [fn(&WorkerThread<Test>); 3] = [
     run_until_stopped,
-    |worker| worker.wait_for_all_jobs(worker.shared().terminate()),
-    |worker| worker.borrow_until(worker.shared().terminate(), Isolation::Anything),
+    |worker| worker.wait_for_all_jobs(&worker.shared().terminate),
+    |worker| worker.borrow_until(&worker.shared().terminate, Isolation::Anything),
 ];
 
 /// Runs a worker, with two jobs that are put where `flood` says again and again, and one job in
@@ -172,7 +172,7 @@ fn jobs_that_spawn_each_other_leave_turns_to_the_subtree_of_an_isolated_wait() {
     fn wait(worker: &WorkerThread<Test>, isolation: Isolation) {
         let oldest = worker.own().deque().oldest().unwrap();
         worker.isolate(isolation, || {
-            worker.wait_for(worker.await_from(oldest), worker.shared().terminate());
+            worker.wait_for(worker.await_from(oldest), &worker.shared().terminate);
         });
     }
     let waits: [fn(&WorkerThread<Test>); 2] = [
@@ -246,7 +246,7 @@ fn urgent_jobs_do_not_keep_a_wait_from_its_end() {
         own.put(worker, put_own);
         flood.put(worker, put_urgent);
         // The last run of the flood requests the worker to stop.
-        worker.wait_until(worker.shared().terminate());
+        worker.wait_until(&worker.shared().terminate);
     });
     let order = log.borrow();
     assert_comes_in_time(&order, "own");

@@ -36,7 +36,7 @@ pub(super) fn while_asleep(worker: &WorkerThread<Test>, closure: impl FnOnce()) 
 /// Joins when no thief comes.
 fn join(worker: &WorkerThread<Test>) {
     // As a worker does that falls asleep.
-    worker.shared().deque().disable_fast_push();
+    worker.shared().deque.disable_fast_push();
     worker.join_context(|_| (), |_| (), false);
 }
 

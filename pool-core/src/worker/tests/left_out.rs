@@ -118,7 +118,7 @@ fn stress() {
             let barrier = Barrier::new(2);
             let wait = || barrier.wait().is_leader();
             let (a, b) = registry.in_worker(|worker, _| {
-                worker.shared().deque().disable_fast_push();
+                worker.shared().deque.disable_fast_push();
                 worker.join_context(|_| wait(), |_| wait(), false)
             });
             assert!(a ^ b);

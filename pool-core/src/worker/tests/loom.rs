@@ -116,7 +116,7 @@ fn fast_push_is_disabled_while_a_worker_sleeps() {
         with_worker(&registry, 0, |worker| {
             enable_fast_push(worker);
             let sleeper = spawn_other(&registry, run_until_terminated);
-            worker.shared().deque().disable_fast_push();
+            worker.shared().deque.disable_fast_push();
             worker.announce_join();
             worker.announce_join();
             let other = registry.worker(1).unwrap();

@@ -36,7 +36,7 @@ fn a_search_lets_the_thread_run_that_it_waits_for() {
 #[test]
 fn a_look_into_the_inbox_lets_the_thread_run_that_it_waits_for() {
     with_worker(|worker| {
-        make_busy(worker.shared().inbox());
+        make_busy(&worker.shared().inbox);
         worker.run_inbox_jobs();
     });
 }

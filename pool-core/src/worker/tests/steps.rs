@@ -48,7 +48,7 @@ fn the_look_before_sleeping_sees_every_source() {
             assert!(worker.own().try_push(job).is_ok());
         }),
         ("the inbox", |[worker, _], node, job| {
-            put(worker.shared().inbox(), node, job);
+            put(&worker.shared().inbox, node, job);
         }),
         ("another worker's deque", |[_, other], _, job| {
             assert!(other.own().try_push(job).is_ok());

@@ -107,7 +107,7 @@ fn a_queued_job_is_stolen_under_a_long_leaf<P: TestPlatform>() {
         for _ in 0..if cfg!(miri) { 3 } else { 300 } {
             let barrier = Barrier::new(2);
             let (a, b) = registry.in_worker(|worker, _| {
-                worker.shared().deque().disable_fast_push();
+                worker.shared().deque.disable_fast_push();
                 worker.join_context(
                     |_| barrier.wait().is_leader(),
                     |_| barrier.wait().is_leader(),

@@ -147,8 +147,8 @@ fn a_worker_of_a_large_pool_counts_as_idle_after_one_search() {
         // SAFETY: 1. it stays, and is run below.
         let reference = unsafe { job.as_job_ref() };
         assert!(workers[1].own().try_push(reference).is_ok());
-        workers[0].last_source().note_found(last_source);
-        workers[0].last_source().note_empty();
+        workers[0].last_source.note_found(last_source);
+        workers[0].last_source.note_empty();
         workers[0].wait_until(&latch);
         // SAFETY: 1. it has been run, just now; 2. once.
         unsafe { job.take_result() };
@@ -162,7 +162,7 @@ fn a_worker_of_a_large_pool_counts_as_idle_after_one_search() {
     // Without a job, it counts as idle in any case.
     let registry = registry::<Told>(65);
     let workers: [_; 65] = workers(&registry);
-    workers[0].last_source().note_found(Source::Worker(1));
+    workers[0].last_source.note_found(Source::Worker(1));
     workers[0].wait_until(&CoreLatch::new());
     assert_eq!(WAITS.take(), Some(true));
 }

@@ -127,7 +127,7 @@ fn a_caller_that_wakes_a_worker_lowers_its_shield() {
     let mut idle = registry.begin_idle(sleeper.index(), Purpose::Job);
     idle.no_work_found(&never, || unreachable!("only announces"));
     idle.no_work_found(&never, || {
-        caller.shared().deque().disable_fast_push();
+        caller.shared().deque.disable_fast_push();
         caller.join_context(|_| assert!(thief.yield_now()), |_| (), false);
         true
     });
