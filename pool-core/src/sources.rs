@@ -209,14 +209,6 @@ impl<P: Platform> WorkerThread<P> {
         }
     }
 
-    /// Wakes the workers that sleep, for jobs that this worker has seen after its process fence.
-    /// Each of them may have looked before the fence, and may not have seen what was pushed
-    /// before it.
-    #[cold]
-    pub(crate) fn pass_on_found_jobs(&self) {
-        self.registry().announce_seen_jobs();
-    }
-
     /// Whether any source holds work that every worker may take.
     pub(crate) fn has_work_for_others(&self) -> bool {
         self.has_pending_jobs() || self.registry().has_common_work(self.awake_index())

@@ -268,32 +268,8 @@ impl<P: Platform> WorkerThread<P> {
     /// 1. As for [`run_until_stopped`](Self::run_until_stopped).
     pub unsafe fn run_until_terminated(&self) {
         // SAFETY: obligation 1 is forwarded to our caller.
-        unsafe { self.wait_for_stop() };
+        unsafe { self.run_until_stopped() };
         while self.yield_now() {}
-    }
-
-    /// Runs jobs until this worker alone is [requested to stop](Registry::request_stop) or the pool
-    /// ends. Jobs that are queued on its deque stay there for others.
-    ///
-    /// While the worker sleeps in this call, a [guest](Registry::try_call) may be the worker, on a
-    /// thread of its own. Meanwhile this thread runs code of the parker and of the sleep
-    /// protocol, which are safe to implement. [`Platform::current`] returns null to them. But a
-    /// scoped thread-local variable that is set around this call would give them the worker,
-    /// and two threads would pop one deque. So this call is unsafe:
-    /// ```compile_fail,E0133
-    /// fn run<P: pool_core::Platform>(worker: &pool_core::WorkerThread<P>) {
-    ///     worker.run_until_stopped();
-    /// }
-    /// ```
-    ///
-    /// # Safety
-    /// 1. If the platform [has guests](Platform::has_guests), this thread reaches the worker only
-    ///    by [`Platform::current`] until the call returns, as jobs do. No parker and no sleep
-    ///    protocol finds a reference to the worker that a frame below this call has left.
-    #[doc(alias = "run_until_released")]
-    pub unsafe fn run_until_stopped(&self) {
-        // SAFETY: obligation 1 is forwarded to our caller.
-        unsafe { self.wait_for_stop() };
     }
 
     /// Ceases to be the thread's worker because the thread ends, perhaps in the middle of jobs

@@ -92,6 +92,7 @@ impl<P: Platform> Registry<P> {
     /// workers relies on those few, and on the caller, which searches next: a worker that finds a
     /// job wakes others for the rest. A worker that registers later sees all of these jobs, so it
     /// needs no wake-up.
+    #[cold]
     pub(crate) fn announce_seen_jobs(&self) {
         // Ordering: pairs with the fence of a worker that falls asleep, before its last look. If
         // its fence comes first, we see that it is registered. If ours does, it sees the

@@ -252,7 +252,9 @@ impl<'w, P: Platform> Idle<'w, P> {
     fn turn_back(&mut self, look: LastLook) {
         self.worker.observer().observe(Event::TurnedBack, P::now);
         if look.is_relied_on {
-            self.worker.pass_on_found_jobs();
+            // Each worker that sleeps may have looked before our process fence, and may not have
+            // seen what was pushed before it.
+            self.worker.registry().announce_seen_jobs();
         }
         if look.holds_operations {
             self.worker.leave_operations();

@@ -134,12 +134,26 @@ impl<P: Platform> WorkerThread<P> {
         }
     }
 
-    /// Runs jobs until this worker is requested to stop. While it sleeps, a guest may take its
-    /// seat.
+    /// Runs jobs until this worker alone is [requested to stop](Registry::request_stop) or the pool
+    /// ends. Jobs that are queued on its deque stay there for others.
+    ///
+    /// While the worker sleeps in this call, a [guest](Registry::try_call) may be the worker, on a
+    /// thread of its own. Meanwhile this thread runs code of the parker and of the sleep
+    /// protocol, which are safe to implement. [`Platform::current`] returns null to them. But a
+    /// scoped thread-local variable that is set around this call would give them the worker,
+    /// and two threads would pop one deque. So this call is unsafe:
+    /// ```compile_fail,E0133
+    /// fn run<P: pool_core::Platform>(worker: &pool_core::WorkerThread<P>) {
+    ///     worker.run_until_stopped();
+    /// }
+    /// ```
     ///
     /// # Safety
-    /// 1. As for [`run_until_stopped`](Self::run_until_stopped).
-    pub(super) unsafe fn wait_for_stop(&self) {
+    /// 1. If the platform [has guests](Platform::has_guests), this thread reaches the worker only
+    ///    by [`Platform::current`] until the call returns, as jobs do. No parker and no sleep
+    ///    protocol finds a reference to the worker that a frame below this call has left.
+    #[doc(alias = "run_until_released")]
+    pub unsafe fn run_until_stopped(&self) {
         let latch = &self.shared().terminate;
         if !latch.probe() {
             self.run_jobs_until(latch, Setter::Stop, true);

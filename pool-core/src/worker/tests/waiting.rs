@@ -102,7 +102,7 @@ fn the_protocol_is_told_whether_a_worker_waits_for_a_job() {
     worker.wait_for_outside(&CoreLatch::new());
     assert_eq!(WAITS.take(), Some(false), "for another thread");
     // SAFETY: 1. the pool has no guests.
-    unsafe { worker.wait_for_stop() };
+    unsafe { worker.run_until_stopped() };
     assert_eq!(WAITS.take(), Some(false), "for its end");
     assert_eq!(registry.num_inactive(), 0);
 }
