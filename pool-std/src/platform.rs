@@ -146,7 +146,7 @@ unsafe impl Platform for Std {
 
     fn random_seed(registry: &Registry, worker: WorkerIndex) -> u64 {
         match &registry.data().turns {
-            Some(membership) => membership.seed_of(worker),
+            Some(membership) => membership.turns.seed_of(membership.member(worker)),
             None => {
                 let pool = ptr::from_ref(registry).addr();
                 let hasher = BuildHasherDefault::<DefaultHasher>::default();

@@ -78,11 +78,6 @@ impl Membership {
     pub(crate) fn here(&self) -> Option<usize> {
         with_current(|other, member| Arc::ptr_eq(&self.turns, &other.turns).then_some(member))?
     }
-
-    /// Returns the seed with which a worker chooses among its victims.
-    pub(crate) fn seed_of(&self, worker: WorkerIndex) -> u64 {
-        self.turns.seed_of(self.member(worker))
-    }
 }
 
 /// Makes the start of each job from a queue a [point](Turns::point), in a seeded pool.

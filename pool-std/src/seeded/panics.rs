@@ -16,29 +16,18 @@ pub(super) type Record = (u64, Vec<(u64, usize)>);
 /// varies.
 #[derive(Default)]
 pub(super) struct FirstPanics {
-    of_program: Mutex<Option<Record>>,
-    of_spawned_jobs: Mutex<Option<(String, Record)>>,
+    /// The panic of the program itself.
+    pub(super) of_program: Mutex<Option<Record>>,
+    /// The panic that no caller waits for.
+    pub(super) of_spawned_jobs: Mutex<Option<(String, Record)>>,
 }
 
 impl FirstPanics {
-    /// Records the schedule at the first panic of the program itself.
-    pub(super) fn note_program(&self, record: Record) {
-        lock(&self.of_program).get_or_insert(record);
-    }
-
     /// Records the first panic that no caller waits for. Called by the worker that has the turn.
     pub(super) fn note_spawned_job(&self, payload: Box<dyn Any + Send>, record: Record) {
         let message = into_message(JoinError::panicked(payload));
         let panic = (format!("in a spawned job, {message}"), record);
         lock(&self.of_spawned_jobs).get_or_insert(panic);
-    }
-
-    pub(super) fn take_program(&self) -> Option<Record> {
-        lock(&self.of_program).take()
-    }
-
-    pub(super) fn take_spawned_job(&self) -> Option<(String, Record)> {
-        lock(&self.of_spawned_jobs).take()
     }
 }
 

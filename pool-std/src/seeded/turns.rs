@@ -98,7 +98,8 @@ impl Turns {
         first
     }
 
-    pub(super) fn seed_of(&self, member: usize) -> u64 {
+    /// Returns the seed with which a worker chooses among its victims.
+    pub(crate) fn seed_of(&self, member: usize) -> u64 {
         self.lock().choices.seed_of(member)
     }
 

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use super::{FirstPanics, PanicHandler, Record, Turns};
+use super::{PanicHandler, Record, Turns};
+use crate::sync::lock;
 
 impl Turns {
     /// Returns the number of choices so far, and the switches, if they are recorded.
@@ -26,7 +27,8 @@ impl Turns {
     /// Records the current schedule, for an explored program that panics.
     pub(in crate::seeded) fn note_panic_of_program(&self) {
         if let Some(panics) = &self.first_panics {
-            panics.note_program(self.record());
+            let record = self.record();
+            lock(&panics.of_program).get_or_insert(record);
         }
     }
 
@@ -39,10 +41,10 @@ impl Turns {
         let panics = self.first_panics.as_ref();
         match result {
             Err(failure) => {
-                let record = panics.and_then(FirstPanics::take_program);
+                let record = panics.and_then(|it| lock(&it.of_program).take());
                 (Some(failure), record.unwrap_or_else(|| self.record()))
             }
-            Ok(()) => match panics.and_then(FirstPanics::take_spawned_job) {
+            Ok(()) => match panics.and_then(|it| lock(&it.of_spawned_jobs).take()) {
                 Some((failure, record)) => (Some(failure), record),
                 None => (None, self.record()),
             },
