@@ -126,21 +126,17 @@ pub fn describe() {
         };
     }
     for_each_counter!(describe);
-    metrics::describe_gauge!(
-        "pool_std_active_seconds",
-        Unit::Seconds,
-        "How long workers ran jobs"
-    );
-    metrics::describe_gauge!(
-        "pool_std_idle_seconds",
-        Unit::Seconds,
-        "How long workers searched for jobs"
-    );
-    metrics::describe_gauge!(
-        "pool_std_asleep_seconds",
-        Unit::Seconds,
-        "How long workers slept"
-    );
+    let times = [
+        ("pool_std_active_seconds", "How long workers ran jobs"),
+        (
+            "pool_std_idle_seconds",
+            "How long workers searched for jobs",
+        ),
+        ("pool_std_asleep_seconds", "How long workers slept"),
+    ];
+    for (name, about) in times {
+        metrics::describe_gauge!(name, Unit::Seconds, about);
+    }
     metrics::describe_gauge!("pool_std_queued", "Jobs on the deques of workers");
     metrics::describe_gauge!(
         "pool_std_jobs_from_outside",

@@ -131,18 +131,10 @@ impl UnknownSleepKind {
 
 impl fmt::Display for UnknownSleepKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "there is no sleep protocol `{}`, but {}",
-            self.name,
-            names().join(", ")
-        )
+        let (name, kinds) = (&self.name, SleepKind::ALL.iter());
+        let names = kinds.map(|kind| kind.name()).collect::<Vec<_>>().join(", ");
+        write!(f, "there is no sleep protocol `{name}`, but {names}")
     }
 }
 
 impl Error for UnknownSleepKind {}
-
-/// Returns the names of all kinds.
-fn names() -> Vec<&'static str> {
-    SleepKind::ALL.iter().map(|kind| kind.name()).collect()
-}

@@ -220,7 +220,9 @@ impl ThreadPoolBuilder<&mut dyn ThreadSpawn> {
             parts.crowd = Self::crowd(&parts.drivers, num_threads, processors);
         }
         if parts.turns.is_some() {
-            parts.waits = parts.waits.without_stack(seeded::MAX_NESTING);
+            // The depth decides, and not the stack, whose use differs between machines.
+            let max_nesting = &mut parts.waits.max_nesting;
+            max_nesting.get_or_insert(seeded::MAX_NESTING);
         }
         let sleep = self.sleep_protocol(&parts, num_threads, processors)?;
         parts.guests = self.chosen_guests(&parts, sleep.kind());

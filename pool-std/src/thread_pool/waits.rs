@@ -13,12 +13,6 @@ pub(crate) struct Waits {
 }
 
 impl Waits {
-    /// Lets the depth decide, and not the stack, whose use differs between machines.
-    pub(super) fn without_stack(mut self, max_nesting: usize) -> Self {
-        self.max_nesting.get_or_insert(max_nesting);
-        self
-    }
-
     /// Returns what a worker may run while it waits on this thread. `depth` says how many jobs from
     /// queues are nested there.
     pub(crate) fn isolation(&self, depth: usize) -> Isolation {
