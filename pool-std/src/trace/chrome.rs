@@ -191,12 +191,10 @@ fn write_event<W: Write>(
             output.arrow("steal", (Row::of(pool, victim), time), (row, time), rows)
         }
         Event::Wake(by) if by.at != 0 => {
+            let waker = rows.by_number.get(&by.waker).copied();
+            let waker = waker.unwrap_or_else(|| Row::outside(pool));
             let given = Duration::from_nanos(by.at);
-            if let Some(&waker) = rows.by_number.get(&by.waker) {
-                return output.arrow("wake-up", (waker, given), (row, time), rows);
-            }
-            let outside = Row::outside(pool);
-            output.arrow("wake-up", (outside, given), (row, time), rows)
+            output.arrow("wake-up", (waker, given), (row, time), rows)
         }
         Event::TurnedBack => output.instant(row, time, "turned back", None),
         Event::LatchSet { waiter } => {

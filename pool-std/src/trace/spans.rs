@@ -74,10 +74,7 @@ impl SpanKind {
 /// Returns the spans of a worker, in the order in which they begin. Spans that are still open end
 /// at `end`.
 pub(super) fn spans(worker: &WorkerTrace, end: Duration) -> Vec<Span> {
-    let mut building = Building::default();
-    for event in worker.events() {
-        building.add(event.time, event.event);
-    }
+    let mut building = Building::of(worker);
     while !building.open.is_empty() {
         building.close(end);
     }
@@ -87,10 +84,7 @@ pub(super) fn spans(worker: &WorkerTrace, end: Duration) -> Vec<Span> {
 /// Returns the spans of a worker that have not ended, the outermost one first.
 #[cfg(all(unix, feature = "live"))]
 pub(super) fn open_spans(worker: &WorkerTrace) -> Vec<Span> {
-    let mut building = Building::default();
-    for event in worker.events() {
-        building.add(event.time, event.event);
-    }
+    let building = Building::of(worker);
     let open = building.open.iter();
     open.map(|&span| building.spans[span]).collect()
 }
@@ -103,6 +97,14 @@ struct Building {
 }
 
 impl Building {
+    fn of(worker: &WorkerTrace) -> Self {
+        let mut building = Self::default();
+        for event in worker.events() {
+            building.add(event.time, event.event);
+        }
+        building
+    }
+
     fn add(&mut self, now: Duration, event: Event) {
         match event {
             Event::Idle => self.replace(now, SpanKind::Searching),
