@@ -1,6 +1,6 @@
 //! The settings of a pool.
 
-use std::{any::Any, cell::OnceCell, fmt, io, thread};
+use std::{cell::OnceCell, fmt, io, thread};
 
 use pool_std::ThreadBuilder;
 use rayon_names::{
@@ -115,65 +115,9 @@ impl<S> ThreadPoolBuilder<S> {
             spawn: CustomSpawn(spawn),
         }
     }
-
-    /// Names the threads: calls a closure with the number of each worker.
-    pub fn thread_name<F>(mut self, closure: F) -> Self
-    where
-        F: FnMut(usize) -> String + 'static,
-    {
-        self.settings.get_thread_name = Some(Box::new(closure));
-        self
-    }
-
-    /// Sets the number of workers. With 0, the default, the environment variable
-    /// `RAYON_NUM_THREADS` counts, or else there is one worker per processor. A larger number than
-    /// [`max_num_threads`](crate::max_num_threads) means that maximum.
-    pub fn num_threads(mut self, num_threads: usize) -> Self {
-        self.settings.num_threads = num_threads;
-        self
-    }
-
-    /// Sets a closure that gets the panics for which no caller waits. Without it, such a panic
-    /// aborts the process.
-    pub fn panic_handler<H>(mut self, panic_handler: H) -> Self
-    where
-        H: Fn(Box<dyn Any + Send>) + Send + Sync + 'static,
-    {
-        self.settings.panic_handler = Some(Box::new(panic_handler));
-        self
-    }
-
-    /// Sets the size of each worker's stack in bytes.
-    pub fn stack_size(mut self, stack_size: usize) -> Self {
-        self.settings.stack_size = Some(stack_size);
-        self
-    }
-
-    /// Makes workers take their own jobs oldest first instead of newest first.
-    #[deprecated(note = "use `scope_fifo` and `spawn_fifo` for similar effect")]
-    pub fn breadth_first(mut self) -> Self {
-        self.settings.breadth_first = true;
-        self
-    }
-
-    /// Sets a closure that each worker's thread calls before its first job, with its number.
-    pub fn start_handler<H>(mut self, start_handler: H) -> Self
-    where
-        H: Fn(usize) + Send + Sync + 'static,
-    {
-        self.settings.start_handler = Some(Box::new(start_handler));
-        self
-    }
-
-    /// Sets a closure that each worker's thread calls after its last job, with its number.
-    pub fn exit_handler<H>(mut self, exit_handler: H) -> Self
-    where
-        H: Fn(usize) + Send + Sync + 'static,
-    {
-        self.settings.exit_handler = Some(Box::new(exit_handler));
-        self
-    }
 }
+
+rayon_names::setters!();
 
 impl<S> fmt::Debug for ThreadPoolBuilder<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
