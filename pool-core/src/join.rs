@@ -62,7 +62,7 @@ impl<P: Platform> WorkerThread<P> {
         let job = unsafe { job_b.as_job_ref() };
         // SAFETY: 1. the position is from just above.
         let pushed = unsafe { self.own().fast_push(position, job) };
-        if pushed != FastPush::Pushed && !self.queue_half(pushed, job, job_b.header()) {
+        if pushed != FastPush::Pushed && !self.queue_half(pushed, job, &job_b.header) {
             let mut room = MaybeUninit::uninit();
             return self.join_in_order(ColdArg::new(a, &mut room), &job_b, migrated);
         }
@@ -93,7 +93,7 @@ impl<P: Platform> WorkerThread<P> {
             Ok(result) => result,
             Err(panic) => self.join_after_panic(job_b, panic),
         };
-        let header = job_b.header();
+        let header = &job_b.header;
         // With 32 bits a position can come round again while `a` runs, if the deque makes 2²⁹
         // steps. Then the job may be done, and have no position any more.
         let is_done = cfg!(target_pointer_width = "32") && header.is_done();
@@ -105,10 +105,10 @@ impl<P: Platform> WorkerThread<P> {
         if is_ours {
             let context = JobContext::on_worker(self, migrated);
             // SAFETY: 1. we have just taken it out.
-            (result_a, unsafe { job_b.body().run_inline(context) })
+            (result_a, unsafe { job_b.body.run_inline(context) })
         } else {
             // SAFETY: 1. the job is done; 2. this is the only call.
-            (result_a, unsafe { job_b.body().take_result() })
+            (result_a, unsafe { job_b.body.take_result() })
         }
     }
 
@@ -137,11 +137,11 @@ impl<P: Platform> WorkerThread<P> {
         let context = || JobContext::on_worker(self, migrated);
         match P::catch_unwind(|| a(context())) {
             // SAFETY: 1. it never was in a queue.
-            Ok(result_a) => (result_a, unsafe { job_b.body().run_inline(context()) }),
+            Ok(result_a) => (result_a, unsafe { job_b.body.run_inline(context()) }),
             Err(panic) => {
                 // The first panic counts, and not that of the drop.
                 // SAFETY: 1. the closure was neither run nor queued; 2. this is its end.
-                let drop_b = || unsafe { job_b.body().drop_closure() };
+                let drop_b = || unsafe { job_b.body.drop_closure() };
                 if let Err(second) = P::catch_unwind(drop_b) {
                     discard_panic::<P>(second);
                 }
@@ -154,7 +154,7 @@ impl<P: Platform> WorkerThread<P> {
     #[inline(always)]
     fn take_back<B: JobFn<P>>(&self, job: &JoinJob<P, B>) -> TakeBack {
         // SAFETY: 1. we are the owner, and have not waited.
-        let position = unsafe { job.header().position() };
+        let position = unsafe { job.header.position() };
         // The job at its position is this one. A thief that takes it moves `top` beyond the
         // position; and if this worker has popped it, that took the position away
         // (`JobRef::popped_by_owner`). With 32 bits that may be another position of the same
@@ -183,14 +183,14 @@ impl<P: Platform> WorkerThread<P> {
     fn join_after_panic<B: JobFn<P>>(&self, job_b: &JoinJob<P, B>, panic: P::Panic) -> ! {
         let latch = SpinLatch::new(self);
         let mut room = MaybeUninit::uninit();
-        let awaited = self.await_job(job_b.header());
+        let awaited = self.await_job(&job_b.header);
         // SAFETY: 1. and 2. as in `reclaim_or_wait`, which is not called for this job.
-        if unsafe { job_b.header().set_awaited(&latch, &mut room) } {
+        if unsafe { job_b.header.set_awaited(&latch, &mut room) } {
             self.wait_for(awaited, latch.core());
         }
         // The first panic counts; what `b` gave is dropped, its own panic included.
         // SAFETY: 1. the job is done; 2. the caller does not ask for the result any more.
-        if let Err(second) = P::catch_unwind(|| drop(unsafe { job_b.body().take_result() })) {
+        if let Err(second) = P::catch_unwind(|| drop(unsafe { job_b.body.take_result() })) {
             discard_panic::<P>(second);
         }
         P::resume_unwind(panic)
@@ -299,16 +299,6 @@ impl<P: Platform, F: JobFn<P>> JoinJob<P, F> {
             header: JoinHeader::new::<Self>(position),
             body: Body::new(closure),
         }
-    }
-
-    #[inline]
-    fn header(&self) -> &JoinHeader<P> {
-        &self.header
-    }
-
-    #[inline]
-    fn body(&self) -> &Body<P, F> {
-        &self.body
     }
 
     /// Creates a reference to put into a queue.

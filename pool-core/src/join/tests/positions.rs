@@ -47,7 +47,7 @@ fn another_job_at_the_position_of_a_stolen_one_is_not_taken_for_it() {
                 // `as_job_ref`: 1. the worker runs it before it returns from the join. `post`: 1.
                 // it is used for this alone.
                 unsafe {
-                    job.header().set_position(position);
+                    job.header.set_position(position);
                     worker.post(other.as_job_ref());
                 }
             };
