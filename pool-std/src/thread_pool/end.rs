@@ -52,9 +52,7 @@ impl ThreadPool {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn shutdown(self) -> Result<(), ShutdownError> {
-        if !fork::is_here(&self.registry) {
-            return Err(ShutdownError::Forked);
-        }
+        check_here(&self.registry)?;
         let registry = &*self.registry;
         registry.data().idle.disown(registry);
         take_part_in_the_end(registry)
@@ -101,9 +99,7 @@ impl ThreadPool {
     /// # Ok::<(), pool_std::BuildError>(())
     /// ```
     pub fn shutdown_timeout(&self, timeout: Duration) -> Result<(), ShutdownError> {
-        if !fork::is_here(&self.registry) {
-            return Err(ShutdownError::Forked);
-        }
+        check_here(&self.registry)?;
         let limit = Limit::new(timeout);
         let registry = &*self.registry;
         registry.data().idle.disown(registry);
@@ -118,9 +114,7 @@ impl ThreadPool {
             // It takes part in the end, as the other workers do.
             while is_in_time && worker.yield_now() {}
             // One of these jobs may have forked the process, and end in the child.
-            if !fork::is_here(registry) {
-                return Err(ShutdownError::Forked);
-            }
+            check_here(registry)?;
             if !is_in_time {
                 return Err(ShutdownError::TimedOut);
             }
@@ -129,10 +123,8 @@ impl ThreadPool {
         let has_ended = parts
             .threads
             .wait_until_stopped_for(limit, &parts.handlers.runnable);
-        if !fork::is_here(registry) {
-            // A job that this thread has run as a worker of another pool has forked.
-            return Err(ShutdownError::Forked);
-        }
+        // A job that this thread has run as a worker of another pool may have forked, too.
+        check_here(registry)?;
         if !has_ended {
             return Err(ShutdownError::TimedOut);
         }
@@ -255,6 +247,15 @@ impl ThreadPool {
         self.registry.data().idle.wait(&self.registry);
         Ok(())
     }
+}
+
+/// Checks that the pool has threads in this process.
+///
+/// # Errors
+/// [`ShutdownError::Forked`] in a child of the process that built the pool.
+pub(super) fn check_here(registry: &Registry) -> Result<(), ShutdownError> {
+    let is_here = fork::is_here(registry);
+    is_here.then_some(()).ok_or(ShutdownError::Forked)
 }
 
 /// Waits until a pool that its owner has given up has done its work, and its threads have ended. An

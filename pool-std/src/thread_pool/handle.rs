@@ -4,11 +4,10 @@ use std::{fmt, sync::Arc};
 
 use crate::{
     blocking::{error::MarkError, handlers::is_in_handler},
-    fork,
     platform::Registry,
     thread_pool::{
         current::current_registry,
-        end::{wait_until_stopped, waits_for_itself},
+        end::{check_here, wait_until_stopped, waits_for_itself},
         error::ShutdownError,
         id::PoolId,
     },
@@ -144,9 +143,7 @@ impl PoolHandle {
     /// # Errors
     /// [`ShutdownError::FromWorker`] and [`ShutdownError::Forked`] as there.
     pub fn wait_until_stopped(&self) -> Result<(), ShutdownError> {
-        if !fork::is_here(&self.registry) {
-            return Err(ShutdownError::Forked);
-        }
+        check_here(&self.registry)?;
         if waits_for_itself(&self.registry) {
             return Err(ShutdownError::FromWorker);
         }
