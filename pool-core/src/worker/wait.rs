@@ -134,14 +134,14 @@ impl<P: Platform> WorkerThread<P> {
         }
     }
 
-    /// Runs jobs until this worker alone is [requested to stop](Registry::request_stop) or the pool
-    /// ends. Jobs that are queued on its deque stay there for others.
+    /// Runs jobs until this worker alone is [requested to stop](crate::Registry::request_stop) or
+    /// the pool ends. Jobs that are queued on its deque stay there for others.
     ///
-    /// While the worker sleeps in this call, a [guest](Registry::try_call) may be the worker, on a
-    /// thread of its own. Meanwhile this thread runs code of the parker and of the sleep
-    /// protocol, which are safe to implement. [`Platform::current`] returns null to them. But a
-    /// scoped thread-local variable that is set around this call would give them the worker,
-    /// and two threads would pop one deque. So this call is unsafe:
+    /// While the worker sleeps in this call, a [guest](crate::Registry::try_call) may be the
+    /// worker, on a thread of its own. Meanwhile this thread runs code of the parker and of the
+    /// sleep protocol, which are safe to implement. [`Platform::current`] returns null to them. But
+    /// a scoped thread-local variable that is set around this call would give them the worker, and
+    /// two threads would pop one deque. So this call is unsafe:
     /// ```compile_fail,E0133
     /// fn run<P: pool_core::Platform>(worker: &pool_core::WorkerThread<P>) {
     ///     worker.run_until_stopped();
