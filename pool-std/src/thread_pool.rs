@@ -3,6 +3,7 @@
 // rustdoc shows the methods of a type in the order of the modules. What is used first comes first.
 pub(crate) mod call;
 mod jobs;
+mod spawn_handle;
 
 pub(crate) mod active;
 pub(crate) mod builder;

@@ -1,7 +1,5 @@
 //! The jobs of a pool: what runs on its workers, and what waits for it.
 
-mod with_handle;
-
 use pool_core::Priority;
 
 use super::ThreadPool;
