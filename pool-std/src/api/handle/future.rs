@@ -156,9 +156,12 @@ where
 
     /// Notifies the worker that waits for the future, if the state says so.
     fn notify_joiner(&self, duties: PollDuties) {
-        if duties.tell
-            && let Some(waiter) = lock(&self.joiner).take()
-        {
+        if !duties.tell {
+            return;
+        }
+        // The lock ends here: a waker is code of the user, and may poll the handle.
+        let waiter = lock(&self.joiner).take();
+        if let Some(waiter) = waiter {
             let handlers = &self.registry.data().handlers;
             handlers.run_and_handle_panic("a waker", || waiter.wake());
         }

@@ -1,6 +1,8 @@
 //! Futures that a worker awaits by their handles, without a join, in a call in which it takes
 //! nothing from the pool's queues.
 
+use std::{pin::Pin, task::Wake};
+
 use pool_std::{JoinSet, isolate, spawn_future, spawn_handle};
 
 use super::{isolated::isolated_pools, *};
@@ -146,7 +148,7 @@ fn wake_ups_against_an_isolated_block_on() {
 #[test]
 fn a_waker_may_panic_when_a_future_is_due() {
     struct Panics(AtomicUsize);
-    impl std::task::Wake for Panics {
+    impl Wake for Panics {
         fn wake(self: Arc<Self>) {
             if self.0.fetch_add(1, SeqCst) == 0 {
                 panic_any("a waker");
@@ -173,4 +175,54 @@ fn a_waker_may_panic_when_a_future_is_due() {
     let panic = panics.recv().unwrap();
     assert_eq!(panic.downcast_ref(), Some(&"a waker"));
     assert!(calls.0.load(SeqCst) >= 1);
+}
+
+/// The waker is code of the user, and runs the task at once.
+#[test]
+fn a_waker_may_poll_the_handle() {
+    struct Task(Mutex<Option<JoinHandle<()>>>);
+
+    impl Task {
+        fn run(self: &Arc<Self>) {
+            // It is woken in its own polls, too.
+            let Ok(mut handle) = self.0.try_lock() else {
+                return;
+            };
+            let waker = Waker::from(self.clone());
+            let mut context = Context::from_waker(&waker);
+            let is_over = |handle: &mut JoinHandle<()>| {
+                let poll = Pin::new(handle).poll(&mut context);
+                poll.map(Result::unwrap).is_ready()
+            };
+            if handle.as_mut().is_some_and(is_over) {
+                *handle = None;
+            }
+        }
+    }
+
+    impl Wake for Task {
+        fn wake(self: Arc<Self>) {
+            self.run();
+        }
+    }
+
+    for pool in isolated_pools(1) {
+        let call = || {
+            let events = [(); 2].map(|()| Event::default());
+            let [first, second] = events.clone();
+            let future = spawn_future(async move {
+                first.wait().await;
+                second.wait().await;
+            });
+            let task = Arc::new(Task(Mutex::new(Some(future))));
+            task.run();
+            for event in events {
+                assert!(task.0.lock().unwrap().is_some());
+                event.happen();
+            }
+            assert!(task.0.lock().unwrap().is_none());
+        };
+        pool.install(|| isolate(call));
+        pool.shutdown().unwrap();
+    }
 }
