@@ -82,9 +82,14 @@ impl<T> ScopedJoinHandle<'_, T> {
             // Liveness: the thread that wakes or ends the future sets the signal. If that came
             // before the signal was stored, the state says so, and the signal is dropped, which
             // sets it.
+            let mut waits = true;
             driver::wait_for_job(|signal| {
-                _ = self.task().notify_when_due(Waiter::Thread(signal));
+                waits = self.task().notify_when_due(Waiter::Thread(signal));
             });
+            if !waits {
+                // A future that wakes itself may wait for a job that no other worker runs.
+                worker.run_inbox_jobs();
+            }
             self.run_on(worker);
         }
     }

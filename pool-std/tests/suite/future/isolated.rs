@@ -82,6 +82,32 @@ fn an_isolated_worker_waits_for_a_future_for_a_limited_time() {
     }
 }
 
+/// The future yields until a job has run, which no other worker could run.
+#[test]
+fn an_isolated_worker_runs_broadcast_jobs_while_it_joins_a_future_that_wakes_itself() {
+    for pool in &isolated_pools(1) {
+        let event = Event::default();
+        let awaited = event.clone();
+        let (begun, begins) = mpsc::channel();
+        thread::scope(|threads| {
+            threads.spawn(move || {
+                begins.recv().unwrap();
+                pool.broadcast(|_| event.happen());
+            });
+            pool.install(|| {
+                let future = async move {
+                    begun.send(()).unwrap();
+                    let ask = || awaited.poll(&Context::from_waker(Waker::noop()));
+                    while ask().is_pending() {
+                        give_way().await;
+                    }
+                };
+                pool_std::isolate(|| pool_std::spawn_future(future).join().unwrap());
+            });
+        });
+    }
+}
+
 /// The wake-up comes at any moment of the join, and the future goes back and forth between the
 /// workers.
 #[test]
