@@ -3,6 +3,7 @@
 mod cells;
 mod clock;
 mod ended;
+mod isolated;
 mod seeds;
 mod sets;
 

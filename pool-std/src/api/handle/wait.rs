@@ -76,9 +76,9 @@ impl<T> ScopedJoinHandle<'_, T> {
     }
 
     /// Runs a future each time it is due, until it has ended, on a worker of its pool in an isolated
-    /// call. Does nothing for other jobs.
+    /// call. Does nothing for other jobs. Ends early in a child of the process.
     pub(super) fn run_until_done(&self, worker: &WorkerThread) {
-        while !self.task().is_run_at_once() && !self.is_finished() {
+        while !self.task().is_run_at_once() && !self.is_finished() && self.is_here() {
             // Liveness: the thread that wakes or ends the future sets the signal. If that came
             // before the signal was stored, the state says so, and the signal is dropped, which
             // sets it.
