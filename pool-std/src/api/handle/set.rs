@@ -200,10 +200,15 @@ impl<'scope, T> JoinSet<'scope, T> {
         Some(handle.take())
     }
 
+    /// Whether this process has used the set last, and not a parent of it.
+    fn is_here(&self) -> bool {
+        self.process == Process::current()
+    }
+
     /// In a child of the process that has used this set, leaves behind what a thread of the parent
     /// may have locked.
     fn forget_parent(&mut self) {
-        if self.process != Process::current() {
+        if !self.is_here() {
             self.process = Process::current();
             // The jobs that have not ended never will here.
             let (jobs, waiting) = (self.handles.keys().copied().collect(), None);
@@ -243,6 +248,10 @@ impl<'scope, T> JoinSet<'scope, T> {
             return Poll::Ready(None);
         }
         self.help(context.waker());
+        if !self.is_here() {
+            // One of the jobs has forked the process.
+            return Poll::Ready(self.try_join_next());
+        }
         // Code of the user, not under the lock.
         let waker = context.waker().clone();
         let mut ended = lock(&self.ended);
@@ -257,7 +266,8 @@ impl<'scope, T> JoinSet<'scope, T> {
     }
 
     /// On a worker that runs no other jobs in its waits, runs jobs that no other worker has started,
-    /// the newest first, until one has ended. The waker is woken when a future can continue.
+    /// the newest first, until one has ended. The waker is woken when a future can continue. If a
+    /// job forks the process, ends in the child.
     fn help(&self, waker: &Waker) {
         // SAFETY: 1. the reference is used in the next statement.
         let worker = unsafe { WorkerThread::current() };
@@ -266,7 +276,8 @@ impl<'scope, T> JoinSet<'scope, T> {
             return;
         }
         let mut handles = self.handles.values().rev();
-        while lock(&self.ended).jobs.is_empty()
+        while self.is_here()
+            && lock(&self.ended).jobs.is_empty()
             && let Some(handle) = handles.next()
         {
             handle.help_isolated(waker);

@@ -3,12 +3,33 @@
 use std::{future::poll_fn, process, task::Poll};
 
 use crate::support::{End, alone, end_of, fork};
-use pool_std::{ThreadPoolBuilder, isolate, spawn_future};
+use pool_std::{JoinSet, ThreadPoolBuilder, isolate, spawn_future, spawn_handle};
 
 /// Calls a closure in isolation on the only worker of a pool.
 fn in_isolation<R: Send>(call: impl FnOnce() -> R + Send) -> R {
     let pool = ThreadPoolBuilder::new().num_threads(1).build().unwrap();
     pool.install(|| isolate(call))
+}
+
+#[test]
+fn a_child_of_a_job_of_a_set_takes_its_result_from_the_set() {
+    alone(|| {
+        in_isolation(|| {
+            // The newest one runs first.
+            let mut jobs = JoinSet::from_iter([spawn_handle(|| None), spawn_handle(fork)]);
+            let first = jobs.join_next().unwrap();
+            if let Ok(Some(child)) = first {
+                assert_eq!(end_of(child), End::Exit(0));
+                assert_eq!(jobs.join_next().unwrap().unwrap(), None);
+                return;
+            }
+            let second = jobs.join_next().unwrap();
+            let is_good = first.is_err_and(|error| error.is_forked())
+                && second.is_ok_and(|child| child.is_none())
+                && jobs.join_next().is_none();
+            process::exit(i32::from(!is_good));
+        });
+    });
 }
 
 #[test]
