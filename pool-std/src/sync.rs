@@ -1,7 +1,7 @@
 //! The locks of this crate, and statics without any.
 //!
-//! The locks are those of the standard library, except in a browser with the feature `web_spin_lock`:
-//! its main thread must not wait, so it spins.
+//! The locks are those of the standard library, except in a browser with the feature
+//! `web_spin_lock`: its main thread must not wait, so it spins.
 
 mod first;
 #[cfg_attr(

@@ -265,9 +265,9 @@ impl<'scope, T> JoinSet<'scope, T> {
         Poll::Ready(self.try_join_next())
     }
 
-    /// On a worker that runs no other jobs in its waits, runs jobs that no other worker has started,
-    /// the newest first, until one has ended. The waker is woken when a future can continue. If a
-    /// job forks the process, ends in the child.
+    /// On a worker that runs no other jobs in its waits, runs jobs that no other worker has
+    /// started, the newest first, until one has ended. The waker is woken when a future can
+    /// continue. If a job forks the process, ends in the child.
     fn help(&self, waker: &Waker) {
         // SAFETY: 1. the reference is used in the next statement.
         let worker = unsafe { WorkerThread::current() };

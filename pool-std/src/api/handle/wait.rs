@@ -59,8 +59,8 @@ impl<T> ScopedJoinHandle<'_, T> {
         }
     }
 
-    /// In an isolated call on a worker of the job's pool, runs the job as [`help`](Self::help) does.
-    /// If the job is a future, leaves the waker, which is then woken when the future is due.
+    /// In an isolated call on a worker of the job's pool, runs the job as [`help`](Self::help)
+    /// does. If the job is a future, leaves the waker, which is then woken when the future is due.
     pub(super) fn help_isolated(&self, waker: &Waker) {
         if self.isolated_worker().is_none() {
             return;
@@ -75,8 +75,8 @@ impl<T> ScopedJoinHandle<'_, T> {
         }
     }
 
-    /// Runs a future each time it is due, until it has ended, on a worker of its pool in an isolated
-    /// call. Does nothing for other jobs. Ends early in a child of the process.
+    /// Runs a future each time it is due, until it has ended, on a worker of its pool in an
+    /// isolated call. Does nothing for other jobs. Ends early in a child of the process.
     pub(super) fn run_until_done(&self, worker: &WorkerThread) {
         while !self.task().is_run_at_once() && !self.is_finished() && self.is_here() {
             // Liveness: the thread that wakes or ends the future sets the signal. If that came
