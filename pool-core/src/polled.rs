@@ -23,6 +23,9 @@ const DONE: u8 = 1 << 2;
 const IN_QUEUE: u8 = 1 << 3;
 /// Beside the phase: the owner of its handle waits until it is due or has ended.
 const AWAITED: u8 = 1 << 4;
+/// Beside [`IDLE`]: only the queues give workers what it waits for, because its last poll was in no
+/// isolated call.
+const LEFT_TO_QUEUES: u8 = 1 << 5;
 
 /// Says who may poll a future that the workers of a pool run, and when it is put into a queue.
 ///
@@ -32,8 +35,13 @@ const AWAITED: u8 = 1 << 4;
 /// reference is out of date, and [`begin_queued`](Self::begin_queued) refuses it, unless the future
 /// was woken again: then the same reference serves once more.
 ///
-/// The future belongs to the thread that one of the two `begin` has answered true, until that calls
-/// [`end`](Self::end) or [`finish`](Self::finish).
+/// An owner of the handle that takes nothing from the queues must help with what the future waits
+/// for: other jobs, which the future reaches in a poll on that owner's thread alone. So the owner
+/// also polls a future that waits, if its last poll was elsewhere. See
+/// [`begin_isolated`](Self::begin_isolated).
+///
+/// The future belongs to the thread that one of the `begin` has answered true, until that calls
+/// one of the `end`, or [`finish`](Self::finish).
 ///
 /// # Examples
 /// ```
@@ -69,8 +77,8 @@ pub struct PollState(AtomicU8);
 pub struct PollDuties {
     /// It puts a reference to the future into a queue.
     pub queue: bool,
-    /// It tells the owner of the handle, who [waits](PollState::wait_for_change), that the future
-    /// is due or has ended.
+    /// It tells the owner of the handle, who [waits](PollState::wait_for_change), that it may begin
+    /// a poll, or that the future has ended.
     pub tell: bool,
 }
 
@@ -87,6 +95,10 @@ impl PollDuties {
             tell: before & AWAITED != 0,
         }
     }
+}
+
+fn is_due(state: u8) -> bool {
+    state & PHASE == DUE
 }
 
 impl fmt::Debug for PollState {
@@ -140,50 +152,83 @@ impl PollState {
     /// waits, or is being polled, or has ended.
     #[must_use = "the future is not the caller's unless this is true"]
     pub fn begin(&self) -> bool {
-        self.begin_and_remove(0)
+        self.begin_and_remove(is_due, 0)
+    }
+
+    /// Begins a poll as [`begin`](Self::begin) does, for a thread that takes nothing from the
+    /// queues. Returns true also if the future waits, and its last poll was ended by
+    /// [`end`](Self::end).
+    ///
+    /// # Examples
+    /// ```
+    /// let state = pool_core::PollState::new();
+    /// assert!(state.begin_queued());
+    /// let _ = state.end(); // other jobs that the future waits for are in queues
+    /// assert!(state.begin_isolated(), "the caller runs them in this poll");
+    /// let _ = state.end_isolated();
+    /// assert!(!state.begin_isolated());
+    /// ```
+    #[must_use = "the future is not the caller's unless this is true"]
+    pub fn begin_isolated(&self) -> bool {
+        self.begin_and_remove(|state| is_due(state) || state & LEFT_TO_QUEUES != 0, 0)
     }
 
     /// Begins a poll as [`begin`](Self::begin) does, for a thread that has taken the reference from
     /// the queue.
     #[must_use = "the future is not the caller's unless this is true"]
     pub fn begin_queued(&self) -> bool {
-        self.begin_and_remove(IN_QUEUE)
+        self.begin_and_remove(is_due, IN_QUEUE)
     }
 
-    fn begin_and_remove(&self, flag: u8) -> bool {
-        let is_due = |state: u8| state & PHASE == DUE;
+    fn begin_and_remove(&self, may_begin: impl Fn(u8) -> bool, flag: u8) -> bool {
         let begun = self
             .0
             // Ordering: Acquire pairs with the Release of `wake`, for what was done before the
             // wake-up, and with that of `end`, for the future. Where the future is not due, an
             // exchange that removes the flag continues the release sequences of both.
             .fetch_update(Ordering::Acquire, Ordering::Relaxed, |state| {
-                let begun = if is_due(state) {
-                    state - DUE + POLLING
+                let begun = if may_begin(state) {
+                    (state & !(PHASE | LEFT_TO_QUEUES)) + POLLING
                 } else {
                     state
                 };
                 (begun & !flag != state).then_some(begun & !flag)
             });
-        begun.is_ok_and(is_due)
+        begun.is_ok_and(may_begin)
     }
 
-    /// Ends a poll after which the future waits, or is due because it was woken meanwhile.
+    /// Ends a poll after which the future waits, or is due because it was woken meanwhile. If the
+    /// owner of the handle [waits](Self::wait_for_change), it must help from now on.
     pub fn end(&self) -> PollDuties {
+        self.end_poll(LEFT_TO_QUEUES)
+    }
+
+    /// Ends a poll as [`end`](Self::end) does, on a thread that takes nothing from the queues: jobs
+    /// that the future waits for, and that no other thread had begun, were run in the poll, or will
+    /// wake the future when they can continue.
+    pub fn end_isolated(&self) -> PollDuties {
+        self.end_poll(0)
+    }
+
+    fn end_poll(&self, flag: u8) -> PollDuties {
         let ended = self
             .0
             // Ordering: AcqRel. Release pairs with the Acquire of the next `begin`, for the future.
             // An exchange also continues the release sequence of a wake-up, so that the next
             // `begin` acquires what came before that. Acquire as in `wake`.
             .fetch_update(Ordering::AcqRel, Ordering::Relaxed, |state| {
-                Some(if state & PHASE == WOKEN {
-                    DUE | IN_QUEUE
-                } else {
-                    state - POLLING + IDLE
+                Some(match state & PHASE {
+                    WOKEN => DUE | IN_QUEUE,
+                    _ if flag == 0 => state - POLLING + IDLE,
+                    _ => (state & IN_QUEUE) + IDLE + flag,
                 })
             });
         match ended {
             Ok(before) if before & PHASE == WOKEN => PollDuties::of_due(before),
+            Ok(before) if flag != 0 => PollDuties {
+                queue: false,
+                tell: before & AWAITED != 0,
+            },
             _ => PollDuties::NONE,
         }
     }
@@ -200,15 +245,15 @@ impl PollState {
         }
     }
 
-    /// Requests that the owner of the handle be notified, once, when the future is due or has
-    /// ended. The owner must have left its waiter before. Returns false if there is nothing to wait
-    /// for, because the future is due or has ended.
+    /// Requests that the owner of the handle, which takes nothing from the queues, be notified,
+    /// once, when it may [begin](Self::begin_isolated) a poll or the future has ended. The owner
+    /// must have left its waiter before. Returns false if that is so already.
     #[must_use = "no thread tells the caller unless this is true"]
     pub fn wait_for_change(&self) -> bool {
         // Ordering: AcqRel. Release pairs with the Acquire of the calls that notify: they find the
         // waiter. Acquire pairs with the Release of `finish`, for the result.
         let before = self.0.fetch_or(AWAITED, Ordering::AcqRel);
-        before & DONE == 0 && before & PHASE != DUE
+        before & (DONE | LEFT_TO_QUEUES) == 0 && !is_due(before)
     }
 }
 

@@ -61,7 +61,7 @@ fn the_owner_of_the_handle_is_told_once() {
     assert!(!state.wait_for_change(), "it is due");
     assert!(state.begin_queued());
     assert!(state.wait_for_change());
-    assert_eq!(state.end(), PollDuties::NONE, "it is not due");
+    assert_eq!(state.end_isolated(), PollDuties::NONE, "it is not due");
     assert_eq!(
         state.wake(),
         PollDuties {
@@ -84,4 +84,36 @@ fn the_owner_of_the_handle_is_told_once() {
     assert!(state.wait_for_change());
     assert_eq!(state.finish(), TELL);
     assert!(!state.wait_for_change());
+}
+
+#[cfg(not(loom))]
+#[test]
+fn an_isolated_owner_polls_once_more_what_was_polled_elsewhere() {
+    let state = PollState::new();
+    assert!(state.begin_queued());
+    assert!(!state.begin_isolated(), "one polls");
+    assert_eq!(state.end(), PollDuties::NONE, "the owner does not wait");
+    assert!(!state.begin() && !state.begin_queued(), "it is not due");
+    assert!(!state.wait_for_change());
+    assert!(state.begin_isolated());
+    assert_eq!(state.end_isolated(), PollDuties::NONE);
+    assert!(!state.begin_isolated());
+    assert!(state.wait_for_change());
+    assert_eq!(
+        state.wake(),
+        PollDuties {
+            queue: true,
+            ..TELL
+        }
+    );
+    assert!(state.begin_queued());
+    assert!(state.wait_for_change());
+    assert_eq!(state.end(), TELL, "it helps again");
+    assert_eq!(state.wake(), QUEUE);
+    assert!(state.begin_isolated());
+    assert_eq!(state.wake(), PollDuties::NONE);
+    assert_eq!(state.end(), PollDuties::NONE, "it is queued already");
+    assert!(state.begin_isolated(), "it is due");
+    assert_eq!(state.finish(), PollDuties::NONE);
+    assert!(!state.begin_isolated());
 }

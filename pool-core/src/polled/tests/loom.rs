@@ -8,6 +8,7 @@
 //! - `the_owner_of_the_handle_polls_too`: the release of `end`; the exchange of `begin`.
 //! - `the_owner_of_the_handle_waits`: the release of `wait_for_change`, and the acquire of those
 //!   that tell; the release of `finish`, and the acquire of `wait_for_change`.
+//! - `the_owner_of_the_handle_helps`: the flag `LEFT_TO_QUEUES`, and that `end` tells.
 
 use std::sync::Arc;
 
@@ -83,8 +84,9 @@ impl<const EVENTS: usize> Task<EVENTS> {
         self.do_duties(self.state.wake());
     }
 
-    /// Polls, for the thread that has begun to. Returns whether the future has ended.
-    fn poll(&self) -> bool {
+    /// Polls, for the thread that has begun to, and calls `end` if the future has not ended.
+    /// Returns whether it has.
+    fn poll(&self, end: impl FnOnce(&PollState) -> PollDuties) -> bool {
         // SAFETY: loom checks it: one thread polls at a time.
         self.polls.with_mut(|polls| unsafe { *polls += 1 });
         let mut events = self.events.iter();
@@ -95,7 +97,7 @@ impl<const EVENTS: usize> Task<EVENTS> {
             // For a worker whose reference is out of date.
             self.queue();
         } else {
-            self.do_duties(self.state.end());
+            self.do_duties(end(&self.state));
         }
         is_ready
     }
@@ -109,15 +111,15 @@ impl<const EVENTS: usize> Task<EVENTS> {
             }
             *queued -= 1;
             drop(queued);
-            if self.state.begin_queued() && self.poll() || self.is_done() {
+            if self.state.begin_queued() && self.poll(PollState::end) || self.is_done() {
                 return;
             }
         }
     }
 
     /// Polls whenever the future is due until it has ended, as the owner of the handle does that
-    /// takes nothing from queues.
-    fn join(&self) {
+    /// takes nothing from queues. Calls `help` before each poll.
+    fn join(&self, help: impl Fn(&Self)) {
         // SAFETY: loom checks it: no thread tells yet.
         self.owner.with_mut(|owner| unsafe { *owner = true });
         // If the state said that the future has ended, and not that the result is there, this would
@@ -130,8 +132,9 @@ impl<const EVENTS: usize> Task<EVENTS> {
                 }
                 *told = false;
             }
-            if self.state.begin() {
-                self.poll();
+            if self.state.begin_isolated() {
+                help(self);
+                self.poll(PollState::end_isolated);
             }
         }
     }
@@ -168,7 +171,7 @@ fn the_owner_of_the_handle_polls_too() {
     model(3, || {
         let task = Task::<1>::queued();
         let [owner, waker] = [task.clone(), task.clone()];
-        let owner = thread::spawn(move || _ = owner.state.begin() && owner.poll());
+        let owner = thread::spawn(move || _ = owner.state.begin() && owner.poll(PollState::end));
         let waker = thread::spawn(move || waker.happen(0));
         task.run();
         owner.join().unwrap();
@@ -181,10 +184,23 @@ fn the_owner_of_the_handle_waits() {
     model(3, || {
         let task = Task::<1>::queued();
         let [owner, waker] = [task.clone(), task.clone()];
-        let owner = thread::spawn(move || owner.join());
+        let owner = thread::spawn(move || owner.join(|_| ()));
         let waker = thread::spawn(move || waker.happen(0));
         task.run();
         owner.join().unwrap();
         waker.join().unwrap();
+    });
+}
+
+/// What the future awaits happens only in a poll of the owner.
+#[test]
+fn the_owner_of_the_handle_helps() {
+    model(3, || {
+        let task = Task::<1>::queued();
+        let owner = task.clone();
+        let help = |task: &Task<1>| task.events[0].store(true, Ordering::Relaxed);
+        let owner = thread::spawn(move || owner.join(help));
+        task.run();
+        owner.join().unwrap();
     });
 }

@@ -26,9 +26,10 @@ use crate::{
     fork,
     job_context::Context as JobContext,
     panics::Panic,
-    platform::Registry,
+    platform::{Registry, WorkerThread},
     sync::{Mutex, lock},
     thread_pool::{current::pool_with_job_reference, discard::Discard},
+    worker::current_worker_of,
 };
 
 /// Spawns a future on the current pool, whose workers poll it, and returns a handle to its result.
@@ -48,6 +49,7 @@ use crate::{
 ///   [isolated](crate::isolate) call, whether it [joins](ScopedJoinHandle::join) the handle or
 ///   awaits it. In such a call the worker polls only futures that it waits for in this way: also
 ///   those that they await by their handles, but not one that sends what they receive by a channel.
+///   It polls them when it begins to wait, too, if they were polled outside such calls before.
 ///
 /// A future counts as a spawned job until it has completed: a dropped pool continues until then,
 /// and a shutdown waits for it. A pool that [discards](crate::ThreadPool::shutdown_now) its jobs
@@ -91,6 +93,12 @@ where
     polled.task.set(task);
     polled.push();
     handle
+}
+
+/// Whether this thread is a worker of this pool, in an isolated job. Then the handles that a future
+/// awaits [run their jobs](ScopedJoinHandle::help_isolated) in its poll.
+fn is_in_isolated_job_of(registry: &Registry) -> bool {
+    current_worker_of(registry).is_some_and(WorkerThread::is_isolated)
 }
 
 /// The task of a future's handle. It has no closure: the thread that claims it gets the right to
@@ -196,11 +204,20 @@ where
         let (future, job_context) = future.expect("it has not ended");
         // SAFETY: the future is in an `Arc`, and is dropped in place.
         let future = unsafe { Pin::new_unchecked(future) };
-        let poll = || job_context.clone().run(|| future.poll(&mut context));
+        let mut is_isolated = false;
+        let poll = || {
+            is_isolated = is_in_isolated_job_of(&self.registry);
+            future.poll(&mut context)
+        };
+        let poll = || job_context.clone().run(poll);
         let poll = || self.isolation.run(poll);
         match catch_unwind(AssertUnwindSafe(poll)) {
             Ok(Poll::Pending) => {
-                let duties = self.state.end();
+                let duties = if is_isolated {
+                    self.state.end_isolated()
+                } else {
+                    self.state.end()
+                };
                 self.notify_joiner(duties);
                 if duties.queue {
                     self.queue_last();
@@ -319,7 +336,13 @@ where
 
     fn run_here(&self, registry: &Registry) {
         while_referenced(registry, || {
-            if self.kind.state.begin() {
+            let state = &self.kind.state;
+            let has_begun = if is_in_isolated_job_of(registry) {
+                state.begin_isolated()
+            } else {
+                state.begin()
+            };
+            if has_begun {
                 self.kind.clone().poll();
             }
         });

@@ -3,7 +3,7 @@
 
 use std::{pin::Pin, task::Wake};
 
-use pool_std::{JoinSet, isolate, spawn_future, spawn_handle};
+use pool_std::{JoinSet, Yield, isolate, spawn_future, spawn_handle, yield_now};
 
 use super::{isolated::isolated_pools, *};
 
@@ -225,4 +225,74 @@ fn a_waker_may_poll_the_handle() {
         pool.install(|| isolate(call));
         pool.shutdown().unwrap();
     }
+}
+
+/// They were polled before, where the worker takes each of them from a queue.
+#[test]
+fn an_isolated_worker_polls_what_its_future_awaits_since_before_the_call() {
+    let waits: [fn(JoinHandle<u8>) -> u8; 4] = [
+        |outer| outer.join().unwrap(),
+        |outer| block_on(outer).unwrap(),
+        |outer| JoinSet::from_iter([outer]).join_next().unwrap().unwrap(),
+        |mut outer| {
+            while !outer.wait_timeout(Duration::ZERO) {}
+            outer.join().unwrap()
+        },
+    ];
+    for pool in isolated_pools(1) {
+        for wait in waits {
+            let event = Event::default();
+            let awaited = event.clone();
+            pool.install(|| {
+                let inner = spawn_future(async move {
+                    awaited.wait().await;
+                    1
+                });
+                let outer = spawn_future(async { inner.await.unwrap() + 1 });
+                while yield_now() == Some(Yield::Executed) {}
+                event.happen();
+                assert_eq!(isolate(|| wait(outer)), 2);
+            });
+        }
+        pool.shutdown().unwrap();
+    }
+}
+
+/// The other worker has the job on its deque, and waits for the isolated call.
+#[test]
+fn an_isolated_worker_runs_what_its_future_awaits_since_another_one_has_polled_it() {
+    let pool = pool(2);
+    let (end, may_end) = mpsc::channel::<()>();
+    let (begun, begins) = mpsc::channel();
+    let ends = Mutex::new(Some(may_end));
+    let joiner = Arc::new(AtomicUsize::new(usize::MAX));
+    let polled_by = joiner.clone();
+    let mut job: Option<JoinHandle<()>> = None;
+    let future = pool.spawn_future(poll_fn(move |context| {
+        let here = pool_std::current_thread_index().unwrap();
+        if let Some(job) = &mut job {
+            return Pin::new(job).poll(context).map(Result::unwrap);
+        }
+        if polled_by.load(SeqCst) == usize::MAX || here == polled_by.load(SeqCst) {
+            // Until the other worker polls it.
+            context.waker().wake_by_ref();
+            return Poll::Pending;
+        }
+        let job = job.insert(spawn_handle(|| ()));
+        assert!(Pin::new(job).poll(context).is_pending());
+        let (may_end, begun) = (ends.lock().unwrap().take().unwrap(), begun.clone());
+        // The newest job of the deque, which it begins next.
+        pool_std::spawn(move || {
+            begun.send(()).unwrap();
+            _ = may_end.recv();
+        });
+        Poll::Pending
+    }));
+    pool.install(|| {
+        joiner.store(pool_std::current_thread_index().unwrap(), SeqCst);
+        isolate(|| future.join().unwrap());
+    });
+    begins.recv().unwrap();
+    drop(end);
+    pool.shutdown().unwrap();
 }
