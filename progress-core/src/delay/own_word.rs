@@ -31,12 +31,13 @@ impl OwnWord {
             return false;
         }
         let mut current = state.load().value();
-        // Ordering: Relaxed, here and for the `swap` below. A read-modify-write receives nothing
-        // here, and continues what the last `end` has released: a leader that sees this value has
-        // received that, too. The fence orders it before the second look.
+        // Ordering: Acquire pairs with the Release of the last `end`, so that our own `end` passes
+        // on what that delay has read. The exchange itself also continues what was released, for a
+        // leader that sees this value; so does the `swap` below. Relaxed on failure: nothing was
+        // received. The fence orders it before the second look.
         let taken =
             self.0
-                .compare_exchange(WAITING, next(current), Ordering::Relaxed, Ordering::Relaxed);
+                .compare_exchange(WAITING, next(current), Ordering::Acquire, Ordering::Relaxed);
         if taken.is_err() {
             return false;
         }
@@ -50,6 +51,7 @@ impl OwnWord {
                 return true;
             }
             current = now;
+            // Ordering: Relaxed, as said.
             self.0.swap(next(current), Ordering::Relaxed);
         }
     }
