@@ -75,8 +75,6 @@ where
     F: FnOnce() -> T + Send + 'static,
     T: Send + 'static,
 {
-    let (context, isolation) = (Context::current(), Inherited::by_job_of(registry));
-    let job = move || isolation.run(|| context.run(job));
     // SAFETY: 1. the job is used only for this.
     let queue = |job| unsafe {
         post_or_inject(current_worker_for_detached(registry), registry, job);
@@ -97,15 +95,13 @@ where
     if priority == Priority::Normal {
         return spawn_handle_on(registry, Always, job);
     }
-    let (context, isolation) = (Context::current(), Inherited::by_job_of(registry));
-    let job = move || isolation.run(|| context.run(job));
     // SAFETY: 1. the queue needs no node.
     let queue = |job| unsafe { registry.inject_with(priority, NO_NODE, job) };
     spawn_task(registry, Always, job, queue)
 }
 
-/// Spawns a job that already contains its context, by a closure that queues it and uses it for
-/// nothing else.
+/// Spawns a job in the context and the isolation of the caller, by a closure that queues it and
+/// uses it for nothing else.
 fn spawn_task<W, F, T>(
     registry: &Registry,
     wanted: W,
@@ -117,7 +113,9 @@ where
     F: FnOnce() -> T + Send + 'static,
     T: Send + 'static,
 {
-    let task: *mut SpawnedTask<W, F, T> = Task::create(Spawned::new(registry, wanted), job);
+    let (context, isolation) = (Context::current(), Inherited::by_job_of(registry));
+    let job = move || isolation.run(|| context.run(job));
+    let task: *mut SpawnedTask<W, _, T> = Task::create(Spawned::new(registry, wanted), job);
     // This comes before the job can run and end.
     //
     // SAFETY: 1. the task was created for this handle and the queue, just now; 2. by our bounds.
