@@ -140,8 +140,9 @@ fn idle(board: &Board, image: &Image) -> Result<()> {
     let run = image.run(Clock::Multi, "idle", LIMIT, true)?;
     ensure!(
         run.outcome == Outcome::Passed,
-        "{}: does not sleep",
-        board.name
+        "{}: does not sleep{}",
+        board.name,
+        last_lines(&run.lines)
     );
     if let Some(time) = run.processor_time {
         say!(
@@ -170,8 +171,9 @@ fn without_rounds(board: &Board) -> Result<()> {
     let run = image.run(Clock::Multi, "cycles1000", LIMIT, true)?;
     ensure!(
         run.outcome == Outcome::Passed,
-        "{}: a worker that sleeps at once was not woken",
-        board.name
+        "{}: a worker that sleeps at once was not woken{}",
+        board.name,
+        last_lines(&run.lines)
     );
     Ok(())
 }

@@ -22,14 +22,14 @@ static BLOCKING: Blocking<Sbi, WORKERS> = Blocking::new(&DETECTING);
 
 /// Runs on every hart, called by `riscv-rt`: on the one that boots, and on those that it starts.
 #[riscv_rt::entry]
-fn main(_hart: usize, argument: usize) -> ! {
+fn main() -> ! {
     interrupts::prepare();
-    match harts::started_as(argument) {
-        None => {
+    match harts::worker() {
+        0 => {
             harts::start_others();
             interrupts::enable();
             program::boot_core(&POOL, &BLOCKING)
         }
-        Some(worker) => program::other_core(&POOL, &BLOCKING, worker),
+        worker => program::other_core(&POOL, &BLOCKING, worker),
     }
 }
