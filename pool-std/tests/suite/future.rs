@@ -10,7 +10,7 @@ use std::{
             AtomicUsize,
             Ordering::{Relaxed, SeqCst},
         },
-        mpsc,
+        mpsc::{self, Sender},
     },
     task::{Context, Poll, Waker},
     thread,
@@ -64,6 +64,16 @@ impl Event {
             thread::yield_now();
         }
     }
+}
+
+/// Runs a body beside a thread that makes the events happen which the body sends, in their order.
+fn beside_a_waker(body: impl FnOnce(&Sender<Vec<Event>>)) {
+    let (sender, sent) = mpsc::channel::<Vec<Event>>();
+    thread::scope(|threads| {
+        threads.spawn(|| sent.into_iter().flatten().for_each(|event| event.happen()));
+        body(&sender);
+        drop(sender);
+    });
 }
 
 /// Lets others be polled first.

@@ -4,8 +4,9 @@ use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     pin::pin,
     sync::{
-        Arc,
+        Arc, Barrier,
         atomic::{AtomicUsize, Ordering::SeqCst},
+        mpsc,
     },
     task::{Context, Wake, Waker},
     thread,
@@ -172,39 +173,57 @@ fn the_panic_of_a_waker_keeps_no_other_from_being_called() {
 /// Whichever of two threads is the first, all children are cancelled when either returns.
 #[test]
 fn stress_of_threads_that_cancel_at_once() {
-    for _ in 0..if cfg!(miri) { 3 } else { 2_000 } {
-        let token = CancelToken::new();
-        let children: Vec<_> = (0..3).map(|_| token.child_token().child_token()).collect();
-        thread::scope(|threads| {
-            for _ in 0..2 {
-                threads.spawn(|| {
-                    token.cancel();
-                    assert!(children.iter().all(CancelToken::is_cancelled));
-                });
-            }
+    let rounds = if cfg!(miri) { 3 } else { 2_000 };
+    let families: Vec<_> = (0..rounds)
+        .map(|_| {
+            let token = CancelToken::new();
+            let children = [(); 3].map(|()| token.child_token().child_token());
+            (token, children)
+        })
+        .collect();
+    let both_begin = Barrier::new(2);
+    // A thread goes on whatever it finds, since the other one waits for it in each round.
+    let cancel_all = || {
+        let seen = families.iter().filter(|(token, children)| {
+            both_begin.wait();
+            token.cancel();
+            children.iter().all(CancelToken::is_cancelled)
         });
-    }
+        seen.count()
+    };
+    thread::scope(|threads| {
+        let threads = [(); 2].map(|()| threads.spawn(cancel_all));
+        assert_eq!(threads.map(|thread| thread.join().unwrap()), [rounds; 2]);
+    });
 }
 
 #[test]
 fn stress_of_futures_that_wait_while_their_token_is_cancelled() {
     let pool = pool(2);
-    for _ in 0..if cfg!(miri) { 2 } else { 1_000 } {
-        let token = CancelToken::new();
-        let waiters = pool.install(|| {
-            let wait = |token: CancelToken| spawn_future(async move { token.cancelled().await });
-            [
-                wait(token.clone()),
-                wait(token.child_token()),
-                wait(token.child_token()),
-            ]
+    let (sender, sent) = mpsc::channel::<CancelToken>();
+    thread::scope(|threads| {
+        threads.spawn(|| {
+            for token in sent {
+                block_on(token.cancelled());
+            }
         });
-        thread::scope(|threads| {
-            threads.spawn(|| block_on(token.child_token().cancelled()));
+        for _ in 0..if cfg!(miri) { 2 } else { 1_000 } {
+            let token = CancelToken::new();
+            let waiters = pool.install(|| {
+                let wait =
+                    |token: CancelToken| spawn_future(async move { token.cancelled().await });
+                [
+                    wait(token.clone()),
+                    wait(token.child_token()),
+                    wait(token.child_token()),
+                ]
+            });
+            sender.send(token.child_token()).unwrap();
             token.cancel();
-        });
-        for waiter in waiters {
-            waiter.join().unwrap();
+            for waiter in waiters {
+                waiter.join().unwrap();
+            }
         }
-    }
+        drop(sender);
+    });
 }

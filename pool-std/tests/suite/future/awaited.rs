@@ -118,27 +118,26 @@ fn wake_ups_against_an_isolated_block_on() {
     let rounds = if cfg!(miri) { 5 } else { 1_000 };
     for workers in [1, 2] {
         for pool in isolated_pools(workers) {
-            for _ in 0..rounds {
-                let events = [(); 3].map(|()| Event::default());
-                let [first, second, third] = events.clone();
-                thread::scope(|threads| {
-                    threads.spawn(move || events.iter().for_each(Event::happen));
-                    pool.install(|| {
-                        isolate(|| {
-                            let inner = spawn_future(async move {
-                                first.wait().await;
-                                second.wait().await;
-                            });
-                            let other = spawn_future(async move { third.wait().await });
-                            let outer = spawn_future(async { inner.await.unwrap() });
-                            let mut jobs = JoinSet::from_iter([outer, other]);
-                            while let Some(result) = jobs.join_next() {
-                                result.unwrap();
-                            }
+            beside_a_waker(|waker| {
+                for _ in 0..rounds {
+                    let events = [(); 3].map(|()| Event::default());
+                    let [first, second, third] = events.clone();
+                    waker.send(events.into()).unwrap();
+                    let wait = || {
+                        let inner = spawn_future(async move {
+                            first.wait().await;
+                            second.wait().await;
                         });
-                    });
-                });
-            }
+                        let other = spawn_future(async move { third.wait().await });
+                        let outer = spawn_future(async { inner.await.unwrap() });
+                        let mut jobs = JoinSet::from_iter([outer, other]);
+                        while let Some(result) = jobs.join_next() {
+                            result.unwrap();
+                        }
+                    };
+                    pool.install(|| isolate(wait));
+                }
+            });
         }
     }
 }

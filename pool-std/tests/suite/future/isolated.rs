@@ -115,21 +115,19 @@ fn wake_ups_against_an_isolated_join() {
     let rounds = if cfg!(miri) { 5 } else { 2_000 };
     for workers in [1, 2] {
         for pool in isolated_pools(workers) {
-            for _ in 0..rounds {
-                let events = [(); 2].map(|()| Event::default());
-                let [first, second] = events.clone();
-                thread::scope(|threads| {
-                    threads.spawn(move || events.iter().for_each(Event::happen));
-                    let join = || {
-                        let future = async move {
-                            first.wait().await;
-                            second.wait().await;
-                        };
-                        pool_std::isolate(|| pool_std::spawn_future(future).join().unwrap());
+            beside_a_waker(|waker| {
+                for _ in 0..rounds {
+                    let events = [(); 2].map(|()| Event::default());
+                    let [first, second] = events.clone();
+                    waker.send(events.into()).unwrap();
+                    let future = async move {
+                        first.wait().await;
+                        second.wait().await;
                     };
-                    pool.install(join);
-                });
-            }
+                    let join = || pool_std::spawn_future(future).join().unwrap();
+                    pool.install(|| pool_std::isolate(join));
+                }
+            });
         }
     }
 }
