@@ -56,8 +56,8 @@ impl<P: Platform> Registry<P> {
     }
 
     /// Calls a closure that may read what operations free, as under the guard of
-    /// [`read`](Self::read). On a worker of the pool this costs less: two stores to the worker's
-    /// own cache line.
+    /// [`read`](Self::read). On a worker of the pool, this takes two stores to the worker's own
+    /// cache line, and no exchange.
     ///
     /// On a worker, the closure also delays the operations that this worker has scheduled before.
     #[inline]

@@ -125,8 +125,9 @@ impl Progress {
         }
     }
 
-    /// Calls a closure with a guard. In a job of the pool, this costs less than
-    /// [`read`](Self::read) does: two stores to a cache line of the worker.
+    /// Calls a closure with a guard. In a job of the pool, this writes only to a cache line of the
+    /// worker, twice, so that it costs the same with any number of workers, and needs no atomic
+    /// exchange.
     ///
     /// Until the closure returns, its worker runs nothing that was deferred, not even what it
     /// deferred before. So the closure, and the jobs that the worker runs while the closure waits,

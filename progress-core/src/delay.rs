@@ -7,6 +7,8 @@ use sleep_primitives::{AtomicUsize, RawWord};
 
 mod counters;
 mod own_word;
+#[cfg(all(test, not(loom)))]
+mod tests;
 
 use self::{
     counters::{Counters, end},
@@ -28,30 +30,48 @@ impl<D: Domain> Progress<D> {
     #[doc(alias = "thread_progress_unmanaged_delay")]
     #[inline]
     pub fn delay(&self) -> Delay<'_, D> {
-        let line = &self.delays.lines[line_of_this_stack()];
-        if line.own_word.try_begin::<D::Fence>(&self.shared.state) {
-            return Delay {
-                progress: self,
-                place: Place::Own(&line.own_word),
-            };
-        }
-        self.delay_counted()
-    }
-
-    /// Delays progress beside another delay in the same line.
-    pub(crate) fn delay_counted(&self) -> Delay<'_, D> {
-        let counters = &self.delays.lines[line_of_this_stack()].counters;
-        let end = |wrong: &_| self.end_counted(wrong);
-        let counter = counters.begin::<D::Fence>(&self.shared.state, end);
+        let own_word = &self.delays.lines[line_of_this_stack()].own_word;
+        let place = match own_word.try_begin::<D::Fence>(&self.shared.state) {
+            true => Place::Own(own_word),
+            false => self.begin_counted(),
+        };
         Delay {
             progress: self,
-            place: Place::Counted(counter),
+            place,
         }
+    }
+
+    /// Delays progress as beside another delay in the same line.
+    #[cfg(all(test, any(loom, not(target_pointer_width = "64"))))]
+    pub(crate) fn delay_counted(&self) -> Delay<'_, D> {
+        Delay {
+            progress: self,
+            place: self.begin_counted(),
+        }
+    }
+
+    /// Begins a delay beside another one in the same line.
+    // Not inlined, and neither is `end_in`, so that the guard of a delay with its own word stays in
+    // registers.
+    #[inline(never)]
+    fn begin_counted(&self) -> Place<'_> {
+        let counters = &self.delays.lines[line_of_this_stack()].counters;
+        let end = |wrong: &_| self.end_counted(wrong);
+        Place::Counted(counters.begin::<D::Fence>(&self.shared.state, end))
     }
 
     fn end_counted(&self, counter: &AtomicUsize) {
         if end(counter) {
             self.advance_after_delay();
+        }
+    }
+
+    /// Makes progress after a delay with its own word, and ends one in a counter.
+    #[inline(never)]
+    fn end_in(&self, place: Place<'_>) {
+        match place {
+            Place::Own(_) => self.advance_while_needed(),
+            Place::Counted(counter) => self.end_counted(counter),
         }
     }
 
@@ -102,16 +122,13 @@ enum Place<'p> {
 impl<D: Domain> Drop for Delay<'_, D> {
     #[inline]
     fn drop(&mut self) {
-        let progress = self.progress;
-        match self.place {
-            Place::Own(word) => {
-                word.end::<D::Fence>();
-                if progress.state().has_wakeups() {
-                    progress.advance_while_needed();
-                }
+        if let Place::Own(word) = self.place {
+            word.end::<D::Fence>();
+            if !self.progress.state().has_wakeups() {
+                return;
             }
-            Place::Counted(counter) => progress.end_counted(counter),
         }
+        self.progress.end_in(self.place);
     }
 }
 
@@ -201,18 +218,27 @@ impl Line {
 }
 
 /// Returns the line that a thread uses. Threads with different stacks mostly use different lines.
+///
+/// Neighboring stacks are a power of two of pages apart, or one or two pages more where they have
+/// guard pages. None of these distances is a multiple of seven, so the remainder by seven, spread
+/// over the lines, tells neighbors apart. It does so for all of them where there are seven lines
+/// or more.
 #[inline]
 fn line_of_this_stack() -> usize {
+    let here = 0_u8;
+    line_of((&raw const here).addr())
+}
+
+#[inline]
+const fn line_of(address: usize) -> usize {
     /// A stack that is smaller than this may share its line with its neighbor.
-    const STACK: usize = 1 << 12;
-    /// Spreads neighbors: the golden ratio.
-    const FACTOR: usize = (0x9E37_79B9_7F4A_7C15_u64 >> (64 - usize::BITS)) as usize;
+    const PAGE: usize = 1 << 12;
+    /// Two sevenths: a product with it, without its overflow, tells the remainder by seven.
+    const FACTOR: usize = usize::MAX / 7 * 2;
     if LINES == 1 {
         return 0;
     }
-    let here = 0_u8;
-    let stack = (&raw const here).addr() / STACK;
-    stack.wrapping_mul(FACTOR) / (usize::MAX / LINES + 1)
+    (address / PAGE).wrapping_mul(FACTOR) / (usize::MAX / LINES + 1)
 }
 
 #[derive(Debug, Default)]

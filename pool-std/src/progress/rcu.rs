@@ -96,8 +96,8 @@ impl<T: Send + Sync + 'static> RcuCell<T> {
         }
     }
 
-    /// Calls a closure with the current value. In a job of the pool, this costs less than
-    /// [`read`](Self::read) does.
+    /// Calls a closure with the current value. In a job of the pool, this writes only to a cache
+    /// line of the worker, where [`read`](Self::read) exchanges a word that few threads share.
     ///
     /// The closure must not wait for a moment of the pool, see
     /// [`while_reading`](Progress::while_reading).

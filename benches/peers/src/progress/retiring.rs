@@ -16,9 +16,9 @@ use protocol::time;
 use super::{OurProgress, our_progress};
 
 const RETIRED: usize = 1_000_000;
-/// How many values a thread retires before it looks for some that it may free. crossbeam looks
-/// after 128; a barrier by the system wants more to pay for it.
-const FREED_AT_ONCE: usize = 256;
+/// How many values a thread retires before it looks for some that it may free: as many as with
+/// crossbeam.
+const FREED_AT_ONCE: usize = 128;
 
 /// A value of the size of a small node, which counts itself if it is told to.
 pub(super) struct Node {
