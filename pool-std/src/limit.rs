@@ -34,6 +34,9 @@ impl Limit {
     /// is over, or if the job has forked the process and this is the child: no other thread is
     /// there.
     ///
+    /// The worker runs a job, or finds none, even if the time is too short for the search.
+    /// Otherwise a caller that waits again and again could wait for a job that it never lets go on.
+    ///
     /// A worker does not sleep by its pool's protocol, which knows no limits. It counts as awake,
     /// so a job that it alone may run waits for the end of the nap at most.
     pub(crate) fn poll(
@@ -42,14 +45,17 @@ impl Limit {
         run_one: impl Fn(&WorkerThread) -> bool,
         mut holds: impl FnMut() -> bool,
     ) -> bool {
+        let mut is_over = false;
         // Liveness: the time ends.
         while !holds() {
-            let remaining = self.remaining();
             let has_forked = worker.is_some_and(|worker| !fork::is_here(worker.registry()));
-            if remaining.is_zero() || has_forked {
+            if is_over || has_forked {
                 return false;
             }
-            if !worker.is_some_and(&run_one) {
+            let has_run = worker.is_some_and(&run_one);
+            let remaining = self.remaining();
+            is_over = remaining.is_zero();
+            if !has_run && !is_over {
                 worker.inspect(|worker| point_if_seeded(worker));
                 thread::sleep(remaining.min(NAP));
             }

@@ -121,3 +121,20 @@ fn a_worker_runs_jobs_between_polls_of_a_future_that_wakes_itself() {
         assert_eq!(receiver.recv_timeout(Duration::from_secs(20)), Ok(7));
     }
 }
+
+/// Reproduces a bug: the time of each wait was over before the worker had looked at jobs from
+/// outside the pool.
+#[test]
+fn waits_that_are_too_short_for_a_search_let_others_go_on() {
+    let pool = &pool(1);
+    let event = Event::default();
+    let awaited = event.clone();
+    let ask_often = || {
+        let mut future = pool_std::spawn_future(async move { awaited.wait().await });
+        thread::scope(|threads| {
+            threads.spawn(move || pool.spawn(move || event.happen()));
+        });
+        (0..1000).any(|_| future.wait_timeout(Duration::from_nanos(1)))
+    };
+    assert!(pool.install(ask_often));
+}
