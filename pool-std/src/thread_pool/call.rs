@@ -110,7 +110,8 @@ impl ThreadPool {
 
     fn run_call(&self, call: Call<'_, Std>) {
         let visit = self.visit();
-        let has_guests = self.registry.data().guests.are_for(CurrentPool::OWN);
+        let guests = self.registry.data().guests;
+        let has_guests = guests.are_for(CurrentPool::OWN);
         let run = |call: Call<'_, Std>, worker: &WorkerThread, migrated| {
             let _visit = visit;
             if has_guests {
@@ -121,7 +122,8 @@ impl ThreadPool {
         };
         call.within(run, |mut call| {
             let as_guest = |worker: &WorkerThread| call.reborrow().run(worker, false);
-            if !has_guests || self.registry.try_call(as_guest).is_err() {
+            let may_be_guest = has_guests && guests.include_this_thread();
+            if !may_be_guest || self.registry.try_call(as_guest).is_err() {
                 run_call(&self.registry, call);
             }
         });
@@ -276,16 +278,19 @@ impl Guests {
         }
     }
 
-    /// Whether a function that was called so makes the calling thread a guest. A handler is none:
-    /// as a worker it would run other jobs, which may wait for the thread that is in the
-    /// handler.
+    /// Whether a function that was called so makes its callers guests. Then its calls from outside
+    /// are isolated, even if this caller cannot be a guest now.
     pub(crate) fn are_for(self, current: CurrentPool) -> bool {
         self.are_possible
-            && !is_in_handler()
-            && stack::has_left(self.least_stack)
             && self
                 .chosen
                 .unwrap_or_else(|| current.has_guests_by_default())
+    }
+
+    /// Whether the calling thread may be a guest now. A handler is none: as a worker it would run
+    /// other jobs, which may wait for the thread that is in the handler.
+    pub(crate) fn include_this_thread(self) -> bool {
+        !is_in_handler() && stack::has_left(self.least_stack)
     }
 }
 

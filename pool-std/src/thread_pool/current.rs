@@ -128,10 +128,11 @@ fn run_in_global_pool(current: CurrentPool, mut call: Call<'_, Std>) {
 /// Runs a call in a pool, for a thread outside every pool. Returns false, and does not run it, if
 /// the pool has ended.
 fn run_from_outside(registry: &Registry, current: CurrentPool, mut call: Call<'_, Std>) -> bool {
-    let has_guests = registry.data().guests.are_for(current);
+    let guests = registry.data().guests;
+    let has_guests = guests.are_for(current);
     // A guest needs no reference: the worker whose place it has does not end before.
     let as_guest = |worker: &WorkerThread| run_of_guest(call.reborrow(), worker, false);
-    if has_guests && registry.try_call(as_guest).is_ok() {
+    if has_guests && guests.include_this_thread() && registry.try_call(as_guest).is_ok() {
         return true;
     }
     let Some(visit) = Visit::try_new(registry) else {

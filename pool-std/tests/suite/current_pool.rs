@@ -3,10 +3,21 @@
 //! global pool it builds.
 #![cfg(all(feature = "metrics", not(miri)))]
 
-use std::thread::{self, ThreadId};
+use std::{
+    future::pending,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering::SeqCst},
+        mpsc,
+    },
+    thread::{self, ThreadId},
+    time::Duration,
+};
 
-use crate::again;
-use pool_std::{CurrentPool, IdlePolicy, SleepKind, ThreadPoolBuilder, current_state};
+use crate::{again, support};
+use pool_std::{
+    CurrentPool, IdlePolicy, SleepKind, ThreadPoolBuilder, current_state, spawn, spawn_future,
+};
 
 const WITH_GUESTS: CurrentPool = CurrentPool::with_default_guests(|| true);
 const WITHOUT_GUESTS: CurrentPool = CurrentPool::with_default_guests(|| false);
@@ -111,5 +122,38 @@ fn the_default_is_not_asked_for_a_worker() {
         for call in CALLS {
             assert_eq!(call(UNASKED), this_thread());
         }
+    });
+}
+
+/// Reproduces a bug: whether the waits of a call were isolated depended on how much stack its
+/// caller had left.
+#[test]
+fn a_call_on_a_short_stack_is_isolated() {
+    in_a_global_pool("a_call_on_a_short_stack_is_isolated", None, || {
+        let (release, released) = mpsc::channel::<()>();
+        let (begin, begun) = mpsc::channel();
+        spawn(move || {
+            begin.send(()).unwrap();
+            _ = released.recv();
+        });
+        begun.recv().unwrap();
+        // Of two workers, one is left. It runs a call that waits for what never comes, beside a job
+        // that does not belong to the call.
+        let is_run = Arc::new(AtomicBool::new(false));
+        let call = || {
+            let sets = is_run.clone();
+            thread::scope(|threads| _ = threads.spawn(|| spawn(move || sets.store(true, SeqCst))));
+            let mut never = spawn_future(pending::<()>());
+            assert!(!never.wait_timeout(Duration::from_millis(20)));
+            is_run.load(SeqCst)
+        };
+        let is_run_meanwhile = thread::scope(|threads| {
+            let thread = thread::Builder::new().stack_size(256 << 10);
+            let call = || pool_std::scope(|_| call());
+            thread.spawn_scoped(threads, call).unwrap().join().unwrap()
+        });
+        assert!(!is_run_meanwhile);
+        drop(release);
+        support::wait_for(|| is_run.load(SeqCst));
     });
 }
