@@ -60,9 +60,9 @@ use crate::{
 /// pool that is shared, methods that run or spawn anything panic, but for those that return a
 /// [`JoinHandle`](crate::JoinHandle), whose job they abort.
 ///
-/// If the process forks, the child has none of the pool's threads. On Linux and Android, methods
-/// that would need them panic there, or return an error, and the free functions use the child's own
-/// global pool.
+/// If the process forks, the child has none of the pool's threads. On Linux, Android and Apple's
+/// systems, methods that would need them panic there, or return an error, and the free functions
+/// use the child's own global pool.
 ///
 /// # Examples
 /// ```
@@ -241,8 +241,8 @@ impl ThreadPool {
         current_worker_of(&self.registry).map(|worker| worker.has_pending_jobs())
     }
 
-    /// Runs one job of this pool, from this worker's deque or stolen from another worker. Returns
-    /// None if this thread is not one of the pool's workers.
+    /// Runs one job of this pool, as [`yield_now`](crate::yield_now()) does. Returns None if this
+    /// thread is not one of the pool's workers.
     ///
     /// # Examples
     /// ```

@@ -2,7 +2,8 @@
 
 use std::{error::Error, fmt};
 
-/// The error of a mark that cannot be set or removed. In that case, nothing has changed.
+/// The error of a mark that cannot be set or removed. In that case, nothing has changed, but for
+/// the other tickets of a [`mark_all_unblocked`](crate::mark_all_unblocked).
 ///
 /// # Examples
 /// ```

@@ -20,7 +20,8 @@ use crate::{
 /// if it hangs: no worker can continue. Its behavior must depend only on the schedule: not on time,
 /// on other threads, or on the state that an earlier run has left.
 ///
-/// If the environment variable `POOL_STD_SEED` is set, the program runs once, under that schedule.
+/// If the environment variable `POOL_STD_SEED` is set, the program runs under that schedule only:
+/// once if it passes, and again if it fails, to shorten the schedule.
 ///
 /// [`Explorer`] has settings, and returns the failure instead of panicking.
 ///

@@ -100,7 +100,8 @@ impl<T: Send> WorkerLocal<T> {
     /// Calls a closure with the value of the worker that this thread is.
     ///
     /// # Panics
-    /// - If this thread is not a worker of the pool: see [`try_with`](Self::try_with).
+    /// - If this thread is not a worker of the pool, or if the worker's value is lent: see
+    ///   [`try_with`](Self::try_with).
     /// - Resumes the closure's panic.
     #[inline]
     #[track_caller]

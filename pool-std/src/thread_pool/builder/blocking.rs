@@ -75,11 +75,12 @@ impl<S> ThreadPoolBuilder<S> {
     /// Sets a closure that each worker calls when it becomes runnable, for example to acquire a
     /// jobserver token.
     ///
-    /// A worker calls it when it starts, before the start handler; when it is woken; and at the end
-    /// of a [blocked section](crate::blocking()), when the worker no longer counts as blocked. The
-    /// closure may wait for as long as it likes, because the worker counts as active meanwhile, but
-    /// not for another worker of the pool. In the closure, the thread does not count as a worker.
-    /// An [adopted](Self::use_current_thread) thread was runnable before, so it does not call the
+    /// A worker calls it when it starts, before the start handler; when it is woken; when it is
+    /// [revived](crate::ThreadPool::set_active_workers); and at the end of a [blocked
+    /// section](crate::blocking()), when the worker no longer counts as blocked. The closure may
+    /// wait for as long as it likes, because the worker counts as active meanwhile, but not for
+    /// another worker of the pool. In the closure, the thread does not count as a worker. An
+    /// [adopted](Self::use_current_thread) thread was runnable before, so it does not call the
     /// closure when it is adopted.
     ///
     /// A worker that begins to wait in a `join` or a scope searches for other jobs first, and stays
@@ -118,7 +119,8 @@ impl<S> ThreadPoolBuilder<S> {
     ///
     /// A worker calls it just before it falls asleep, when no lock of the pool is held; at the
     /// beginning of a [blocked section](crate::blocking()), when the worker counts as blocked; and
-    /// when it exits, after the exit handler. [`mark_blocked`](crate::mark_blocked()) itself does
+    /// when it exits, after the exit handler, or [parks](crate::ThreadPool::set_active_workers).
+    /// [`mark_blocked`](crate::mark_blocked()) itself does
     /// not call it. The closure should not wait. In the closure, the thread does not count as a
     /// worker.
     ///
@@ -141,9 +143,10 @@ impl<S> ThreadPoolBuilder<S> {
     ///
     /// This is for programs in which each thread holds its own token, as in rustc, where the thread
     /// that calls [`install`](crate::ThreadPool::install) passes its token to the worker that runs
-    /// the closure. By default, such threads call no handler. The setting also applies to waits in
-    /// [`shutdown`](crate::ThreadPool::shutdown) and at the end of
-    /// [`build_scoped`](ThreadPoolBuilder::build_scoped), but not to waits at the end of an
+    /// the closure. By default, such threads call no handler. The setting applies to all calls that
+    /// a worker runs for a waiting thread, to [`wait_idle`](crate::ThreadPool::wait_idle), and to
+    /// waits for the end of a pool, as in [`shutdown`](crate::ThreadPool::shutdown) and at the end
+    /// of [`build_scoped`](ThreadPoolBuilder::build_scoped), but not to waits at the end of an
     /// [`in_place_scope`](crate::in_place_scope()), or for a broadcast, a
     /// [handle](crate::JoinHandle) or a future.
     ///
