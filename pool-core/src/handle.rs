@@ -198,7 +198,7 @@ impl<W> HandleState<W> {
     ///
     /// # Safety
     /// 1. The caller is the owner of the handle, and has left none, or has
-    ///    [cleared](Self::clear_waiter) it since.
+    ///    [taken it back](Self::take_back_waiter) since.
     pub unsafe fn set_waiter(&self, waiter: W) -> bool {
         // SAFETY: by the table it is the owner's, by obligation 1.
         self.waiter
@@ -213,20 +213,17 @@ impl<W> HandleState<W> {
         false
     }
 
-    /// Takes back the owner's waiter, if there is one, and drops it. Returns false if the job is
+    /// Takes back the owner's waiter. Returns none if the owner has left none, or if the job is
     /// done: then another thread has received the waiter.
     ///
     /// # Safety
     /// 1. The caller is the owner of the handle.
     #[inline]
-    pub unsafe fn clear_waiter(&self) -> bool {
-        // Ordering: Relaxed; the exchange confirms it. For a caller that is told that the job is
-        // done, see `set_waiter`.
+    pub unsafe fn take_back_waiter(&self) -> Option<W> {
+        // Ordering: Relaxed; the exchange confirms it. A caller that learns that the job is done
+        // asks `is_done` before it uses the result.
         let mut bits = self.bits.load(Ordering::Relaxed);
-        while bits & DONE == 0 {
-            if bits & AWAITED == 0 {
-                return true;
-            }
+        while bits & (DONE | AWAITED) == AWAITED {
             // Ordering: Relaxed. No other thread has touched the waiter, which this one has
             // written; nor has it the content if the job is not done.
             let exchanged = self.bits.compare_exchange_weak(
@@ -236,16 +233,11 @@ impl<W> HandleState<W> {
                 Ordering::Relaxed,
             );
             match exchanged {
-                Ok(_) => {
-                    // The drop may panic; the waiter is gone by then.
-                    //
-                    // SAFETY: 1. by the table it is ours again.
-                    drop(unsafe { self.take_waiter() });
-                    return true;
-                }
+                // SAFETY: 1. by the table it is ours again.
+                Ok(_) => return unsafe { self.take_waiter() },
                 Err(now) => bits = now,
             }
         }
-        false
+        None
     }
 }

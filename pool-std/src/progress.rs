@@ -211,9 +211,10 @@ impl Progress {
     }
 }
 
-/// Runs what is due of what was deferred, on a thread that is a worker of a pool that has ended. If
-/// the thread was adopted, there may be no other worker, and the last reference to the pool is
-/// never dropped. Closures that defer others again and again do not keep it here.
+/// Runs what is due of what was deferred, when a pool has ended: on each worker, since there may be
+/// no other one, and on a thread that has waited for the end, for what was delayed until then. The
+/// drop of the pool is too late for what owns a handle of the pool. Closures that defer others
+/// again and again do not keep it here.
 pub(crate) fn run_deferred(registry: &Registry) {
     /// How many times what was run may have deferred more.
     const MOST_GENERATIONS: usize = 64;
@@ -229,15 +230,15 @@ pub(crate) fn run_deferred(registry: &Registry) {
         }
     }
 
-    if let Some(worker) = current_worker_of(registry)
-        && !IS_RUNNING.replace(true)
-    {
-        let _running = Running;
-        for _ in 0..MOST_GENERATIONS {
-            worker.notify_leftovers();
-            if registry.progress().run_reached() == 0 {
-                break;
-            }
+    if IS_RUNNING.replace(true) {
+        return;
+    }
+    let _running = Running;
+    let worker = current_worker_of(registry);
+    for _ in 0..MOST_GENERATIONS {
+        worker.inspect(|worker| worker.notify_leftovers());
+        if registry.progress().run_reached() == 0 {
+            break;
         }
     }
 }

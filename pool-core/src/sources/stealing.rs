@@ -116,7 +116,13 @@ impl<P: Platform> WorkerThread<P> {
         }
         // Only code of the platform can begin a search in the middle of progress; such a search
         // finds nothing to steal.
-        self.managed.while_active(steal).unwrap_or(Steal::Empty)
+        let stolen = self.managed.while_active(steal).unwrap_or(Steal::Empty);
+        if stolen.is_success() {
+            // The end of the sweep may have made operations due, and this worker goes on with a
+            // job. A worker that has found none looks at them before it sleeps.
+            self.registry().announce_operations();
+        }
+        stolen
     }
 
     /// Tries every other worker that may be awake once, from the worker `first` on.

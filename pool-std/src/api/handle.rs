@@ -186,10 +186,17 @@ impl<'scope, T> ScopedJoinHandle<'scope, T> {
             });
         }
         let bell = Arc::new(Bell::default());
-        if self.clear_waiter() && self.set_waiter(Waiter::Timed(bell.clone())) {
+        let earlier = self.take_back_waiter();
+        if self.set_waiter(Waiter::Timed(bell.clone())) {
             // Liveness: the thread that sets the result rings.
             bell.wait_for(limit.remaining());
             self.clear_waiter();
+        }
+        if let Some(Waiter::Task(waker)) = earlier
+            && !self.set_waiter(Waiter::Task(waker.clone()))
+        {
+            // A task has polled the handle before this wait, and the job is done.
+            waker.wake();
         }
         self.is_finished()
     }

@@ -7,6 +7,7 @@ use pool_core::WorkerIndex;
 use crate::{
     panics::abort_with,
     platform::{Registry, WorkerThread},
+    progress::run_deferred,
     seeded::Present,
     thread_pool::{
         active::NextStep, handle::PoolHandle, id::PoolId, spares::Spare, threads::Belonging,
@@ -301,6 +302,7 @@ impl ThreadBuilder {
         }
         // The pool has ended, and finishes what is queued.
         while worker.yield_now() {}
+        run_deferred(&self.registry);
         data.handlers.call_exit(self.index());
         worker.leave();
         false

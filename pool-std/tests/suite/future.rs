@@ -12,7 +12,7 @@ use std::{
         },
         mpsc::{self, Sender},
     },
-    task::{Context, Poll, Waker},
+    task::{Context, Poll, Wake, Waker},
     thread,
     time::Duration,
 };
@@ -312,5 +312,35 @@ fn stress() {
         );
         drop(events);
         assert_eq!(live.load(SeqCst), 0);
+    }
+}
+
+/// Reproduces a bug: the wait dropped the waker, so that the task which had polled was never woken.
+#[test]
+fn a_wait_for_a_limited_time_leaves_the_waker_of_an_earlier_poll() {
+    struct Woken(AtomicUsize);
+    impl Wake for Woken {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, SeqCst);
+        }
+    }
+    let pool = pool(1);
+    // The second job ends while the thread waits.
+    for waits_for_end in [false, true] {
+        let (go, goes) = mpsc::channel::<()>();
+        let mut job = pool.spawn_handle(move || goes.recv().unwrap());
+        let woken = Arc::new(Woken(AtomicUsize::new(0)));
+        let waker = Waker::from(woken.clone());
+        let mut context = Context::from_waker(&waker);
+        assert!(pin!(&mut job).poll(&mut context).is_pending());
+        if waits_for_end {
+            go.send(()).unwrap();
+            assert!(job.wait_timeout(Duration::from_secs(60)));
+        } else {
+            assert!(!job.wait_timeout(Duration::from_millis(1)));
+            go.send(()).unwrap();
+        }
+        pool.wait_idle().unwrap();
+        assert_eq!(woken.0.load(SeqCst), 1);
     }
 }

@@ -5,7 +5,7 @@
 //! - `a_wait_against_the_end_of_the_job`: the release of `finish` or `finish_and_leave`, or the
 //!   acquire of `is_done`; the acquire of `finish`, or the release of `set_waiter`; the look at
 //!   `AWAITED` in `finish_and_leave`.
-//! - `a_waiter_that_is_replaced`: the look at `DONE` in `clear_waiter`.
+//! - `a_waiter_that_is_replaced`: the look at `DONE` in `take_back_waiter`.
 //! - `an_abort_against_the_begin_of_the_job`: the claim.
 //! - `the_last_owner_frees_the_job`, `a_handle_that_was_awaited_is_left`: the acquire or the
 //!   release of `leave`, or of the exchange in `finish_and_leave`.
@@ -177,7 +177,7 @@ fn a_waiter_that_is_replaced() {
             // cleared.
             let is_awaited = unsafe {
                 job.state().set_waiter(waiters[0].clone())
-                    && job.state().clear_waiter()
+                    && job.state().take_back_waiter().is_some()
                     && job.state().set_waiter(waiters[1].clone())
             };
             if is_awaited {
@@ -222,7 +222,8 @@ fn a_handle_that_was_awaited_is_left() {
         against_the_queue(|job| {
             // SAFETY: 1. it is the first one, of the handle.
             unsafe {
-                _ = job.state().set_waiter(Waiter::new()) && job.state().clear_waiter();
+                _ = job.state().set_waiter(Waiter::new())
+                    && job.state().take_back_waiter().is_some();
             }
             job.leave()
         });

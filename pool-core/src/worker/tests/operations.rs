@@ -8,6 +8,7 @@ use std::{
     },
 };
 
+use deque_core::Steal;
 use progress_core::Operation;
 
 use super::super::*;
@@ -34,6 +35,7 @@ suite!(busy_growing, super::Growing<super::TestBusy>);
 on_platform! { sleeping, super::Growing:
     the_last_guard_wakes_a_worker_for_what_it_held_up
     the_end_of_a_closure_that_reads_wakes_a_worker_for_what_it_held_up
+    the_end_of_a_steal_wakes_a_worker_for_what_it_held_up
 }
 
 /// Returns the worker that this thread is.
@@ -194,19 +196,36 @@ fn the_last_guard_wakes_a_worker_for_what_it_held_up<P: TestPlatform>() {
 
 /// The job goes on after the closure, while the other worker sleeps.
 fn the_end_of_a_closure_that_reads_wakes_a_worker_for_what_it_held_up<P: TestPlatform>() {
+    the_end_wakes_a_worker::<P>(|worker, held_up| worker.registry().while_reading(held_up));
+}
+
+/// Reproduces a bug: the thief went on with its job, and the other worker slept on.
+fn the_end_of_a_steal_wakes_a_worker_for_what_it_held_up<P: TestPlatform>() {
+    the_end_wakes_a_worker::<P>(|worker, held_up| {
+        let stolen = worker.while_stealing(|| {
+            held_up();
+            Steal::Success(())
+        });
+        assert!(stolen.is_success());
+    });
+}
+
+/// Calls a function that delays progress while it calls its closure, which schedules an operation
+/// and waits until the other worker sleeps.
+fn the_end_wakes_a_worker<P: TestPlatform>(delay: impl Fn(&WorkerThread<P>, &dyn Fn()) + Sync) {
     with_pool_on::<P, _>(2, |registry| {
         registry.in_worker(|worker, _| {
             let registry = worker.registry();
             let flag = Flag::default();
-            let set = flag.clone();
-            registry.while_reading(|| {
+            delay(worker, &|| {
+                let set = flag.clone();
                 let operation = Box::new(Operation::new(move || set.store(true, SeqCst)));
                 registry.progress().schedule(operation);
                 registry.announce_operations();
                 while registry.num_sleeping() < 1 {
                     std::thread::yield_now();
                 }
-                assert!(!flag.load(SeqCst), "the closure delays it");
+                assert!(!flag.load(SeqCst), "it is delayed");
             });
             wait_until_set(&flag);
         });

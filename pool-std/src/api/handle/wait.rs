@@ -21,8 +21,14 @@ impl<T> ScopedJoinHandle<'_, T> {
 
     /// Removes the waiter that a wait or a future has left. Returns false if the job is done.
     pub(super) fn clear_waiter(&mut self) -> bool {
+        drop(self.take_back_waiter());
+        !self.is_finished()
+    }
+
+    /// Takes back the waiter that a wait or a future has left, unless the job is done.
+    pub(super) fn take_back_waiter(&mut self) -> Option<Waiter> {
         // SAFETY: 1. the handle is borrowed exclusively.
-        unsafe { self.state().clear_waiter() }
+        unsafe { self.state().take_back_waiter() }.map(|waiter| *waiter)
     }
 
     /// Whether this process has spawned the job. A child process must not wait for the job, since a

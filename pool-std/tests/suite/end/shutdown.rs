@@ -320,3 +320,29 @@ fn waits_of_a_worker_for_the_end_of_another_pool_may_be_nested() {
         assert_eq!(result.join().unwrap(), 2);
     }
 }
+
+/// Reproduces a bug: the workers left the closure to the drop of the pool, which its own handle of
+/// the pool prevented for good.
+#[test]
+fn what_a_job_has_deferred_is_run_before_the_end() {
+    for workers in [1, 2] {
+        let pool = pool(workers);
+        let runs = Arc::new(AtomicUsize::new(0));
+        let (progress, count) = (pool.progress(), runs.clone());
+        let (job, held) = held();
+        pool.spawn(move || {
+            job();
+            let own = progress.clone();
+            progress.defer(move || {
+                let _own = own;
+                count.fetch_add(1, SeqCst);
+            });
+        });
+        held.wait();
+        // The job has the last reference to the pool, so that no worker searches after it.
+        assert!(pool.shutdown_timeout(Duration::ZERO).is_err());
+        held.release();
+        pool.shutdown_timeout(Duration::MAX).unwrap();
+        assert_eq!(runs.load(SeqCst), 1);
+    }
+}

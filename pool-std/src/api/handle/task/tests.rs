@@ -146,11 +146,11 @@ fn a_waiter_is_told_once() {
     unsafe {
         let state = (*task).state();
         assert!(state.set_waiter(waiter()));
-        assert!(state.clear_waiter(), "another one comes");
+        assert!(state.take_back_waiter().is_some(), "another one comes");
         assert!(state.set_waiter(waiter()));
         assert!(Task::run(task, |closure| closure()).is_ok());
         assert_eq!(Counts::get(&woken.woken), 1);
-        assert!(!state.clear_waiter());
+        assert!(state.take_back_waiter().is_none());
         assert!(!state.set_waiter(waiter()), "it is done");
         assert_eq!(Counts::get(&woken.woken), 1);
         Task::leave_of(task);
