@@ -49,7 +49,7 @@ use std::{any::Any, io};
 pub use pool::Pool;
 pub use pool_core::{ChannelFull, Hint};
 pub use signal::{Signal, wait, wait_blocking};
-pub(crate) use signal::{wait_for_job, wait_for_own_job};
+pub(crate) use signal::{current_isolation, wait_for_job, wait_for_own_job};
 pub(crate) use slot::Drivers;
 
 pub use crate::fork::Process;

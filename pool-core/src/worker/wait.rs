@@ -90,10 +90,12 @@ impl<P: Platform> WorkerThread<P> {
     /// Waits as [`wait_for_outside`](Self::wait_for_outside) does, for a job of any kind, perhaps
     /// one that a thread outside has spawned in a scope which the innermost job of this worker has
     /// opened.
-    pub fn wait_for_any_job(&self, latch: &CoreLatch) {
+    ///
+    /// `isolation` is what the caller was told by [`isolation`](Self::isolation). The answer can
+    /// depend on the depth of the stack, so a caller that goes by it does not ask again.
+    pub fn wait_for_any_job(&self, isolation: Isolation, latch: &CoreLatch) {
         if !latch.probe() {
-            let awaited = self.await_from_now().with_outside(OutsideScopes::All);
-            self.wait_in_path(awaited, latch, Setter::Outside);
+            self.wait_in_path(self.await_any_job(isolation), latch, Setter::Outside);
         }
     }
 
@@ -101,10 +103,17 @@ impl<P: Platform> WorkerThread<P> {
     /// pool runs from its beginning to its end.
     ///
     /// For the detection of deadlocks, this worker sleeps here, as it does in a join.
-    pub fn wait_for_own_job(&self, latch: &CoreLatch) {
+    pub fn wait_for_own_job(&self, isolation: Isolation, latch: &CoreLatch) {
         if !latch.probe() {
-            let awaited = self.await_from_now().with_outside(OutsideScopes::All);
-            self.wait_in_path(awaited, latch, Setter::Worker);
+            self.wait_in_path(self.await_any_job(isolation), latch, Setter::Worker);
+        }
+    }
+
+    fn await_any_job(&self, isolation: Isolation) -> Awaited {
+        Awaited {
+            from: self.own().next_position(),
+            isolation,
+            outside: OutsideScopes::All,
         }
     }
 

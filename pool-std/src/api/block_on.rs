@@ -45,11 +45,14 @@ pub fn block_on<F: Future>(future: F) -> F::Output {
     let alarm = Arc::<Alarm>::default();
     let waker = Waker::from(alarm.clone());
     let mut context = Context::from_waker(&waker);
+    // Not asked again below: deeper in the stack a wait may be isolated that is not here, and the
+    // polls would not have done what such a wait relies on.
+    let isolation = driver::current_isolation();
     loop {
         if let Poll::Ready(output) = future.as_mut().poll(&mut context) {
             return output;
         }
-        alarm.wait();
+        alarm.wait(isolation);
     }
 }
 
@@ -70,21 +73,21 @@ enum State {
 
 impl Alarm {
     /// Waits until it rings, or returns at once if it has rung since the last wait.
-    fn wait(&self) {
+    fn wait(&self, isolation: Isolation) {
         let has_rung = matches!(*lock(&self.0), State::Rung);
         // SAFETY: 1. the reference is used in this function, during which the thread stays the
         // worker.
         let worker = unsafe { WorkerThread::current() };
         if let Some(worker) = worker.filter(|_| has_rung) {
             // A future that wakes itself may wait for a job that no other worker runs.
-            match worker.isolation() {
+            match isolation {
                 Isolation::Anything => _ = worker.help(),
                 _ => worker.run_inbox_jobs(),
             }
         }
         // Liveness: the future keeps the waker, whose call sets the signal. If it drops the waker
         // instead, this thread waits for good, as with every runtime.
-        driver::wait_for_job(|signal| {
+        driver::wait_for_job(isolation, |signal| {
             let mut state = lock(&self.0);
             match mem::take(&mut *state) {
                 // The signal is dropped, which ends the wait.

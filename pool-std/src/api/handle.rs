@@ -11,7 +11,10 @@ use std::{
     time::Duration,
 };
 
+use pool_core::Isolation;
+
 use crate::{
+    driver,
     fork::Process,
     limit::Limit,
     platform::{Registry, WorkerThread},
@@ -144,10 +147,11 @@ impl<'scope, T> ScopedJoinHandle<'scope, T> {
             return result;
         }
         if !self.is_finished() {
-            if let Some(worker) = self.isolated_worker() {
-                self.run_until_done(worker);
+            let isolation = driver::current_isolation();
+            if isolation != Isolation::Anything {
+                self.run_until_done(isolation);
             }
-            self.wait();
+            self.wait(isolation);
         }
         self.take()
     }
@@ -178,8 +182,9 @@ impl<'scope, T> ScopedJoinHandle<'scope, T> {
         // SAFETY: 1. the reference is used in this statement.
         if let Some(worker) = unsafe { WorkerThread::current() } {
             return limit.poll(Some(worker), WorkerThread::help, || {
-                if self.isolated_worker().is_some() {
-                    // A future may have been woken meanwhile, and no queue gives it to this worker.
+                if let Some(worker) = self.worker() {
+                    // A future may have been woken meanwhile. If this wait is isolated, no queue
+                    // gives it to this worker.
                     self.run_on(worker);
                 }
                 self.is_finished()

@@ -2,7 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
-use pool_core::{BlockingLatch, CoreLatch, Latch as _, SpinLatch};
+use pool_core::{BlockingLatch, CoreLatch, Isolation, Latch as _, SpinLatch};
 
 use crate::{
     platform::{Std, WorkerThread},
@@ -99,20 +99,34 @@ pub fn wait(begin: impl FnOnce(Signal)) {
     wait_by(begin, |worker, latch| worker.wait_for_outside(latch));
 }
 
+/// Returns what this thread may run while it waits, if it is a worker. The answer can differ deeper
+/// in the stack, so a wait that has other ways to run its job asks once, before them.
+pub(crate) fn current_isolation() -> Isolation {
+    // SAFETY: 1. the reference is used in this function.
+    let worker = unsafe { WorkerThread::current() };
+    worker.map_or(Isolation::Anything, |worker| worker.isolation())
+}
+
 /// Waits as [`wait`] does, for a job or a future. In isolation, the worker also runs what threads
 /// outside spawn in the scopes that its job has opened, since that may be what it waits for.
-pub(crate) fn wait_for_job(begin: impl FnOnce(Signal)) {
-    wait_by(begin, |worker, latch| worker.wait_for_any_job(latch));
+///
+/// `isolation` is the answer of [`current_isolation`].
+pub(crate) fn wait_for_job(isolation: Isolation, begin: impl FnOnce(Signal)) {
+    wait_by(begin, |worker, latch| {
+        worker.wait_for_any_job(isolation, latch);
+    });
 }
 
 /// Waits as [`wait_for_job`] does, for a job that a worker of the caller's own pool runs from its
 /// beginning to its end, and that worker sets the signal. The detection of deadlocks takes the
 /// caller for asleep: it waits in vain if all other workers do.
-pub(crate) fn wait_for_own_job(begin: impl FnOnce(Signal)) {
-    wait_by(begin, |worker, latch| worker.wait_for_own_job(latch));
+pub(crate) fn wait_for_own_job(isolation: Isolation, begin: impl FnOnce(Signal)) {
+    wait_by(begin, |worker, latch| {
+        worker.wait_for_own_job(isolation, latch);
+    });
 }
 
-fn wait_by(begin: impl FnOnce(Signal), wait: fn(&WorkerThread, &CoreLatch)) {
+fn wait_by(begin: impl FnOnce(Signal), wait: impl FnOnce(&WorkerThread, &CoreLatch)) {
     // SAFETY: 1. the reference is used in this call, and the thread stays the worker: `begin`
     // cannot end the worker of an adopted thread, since a frame keeps its pool.
     let Some(worker) = (unsafe { WorkerThread::current() }) else {

@@ -40,17 +40,10 @@ impl<T> ScopedJoinHandle<'_, T> {
     /// Returns the worker of this thread, if it is a worker of the job's pool.
     ///
     /// The reference must not outlive the caller's stay on the worker.
-    fn worker(&self) -> Option<&WorkerThread> {
+    pub(super) fn worker(&self) -> Option<&WorkerThread> {
         // SAFETY: 1. callers use it while the thread is still the worker: jobs leave it as it was.
         let worker = unsafe { WorkerThread::current() };
         worker.filter(|worker| ptr::eq(worker.registry(), self.registry))
-    }
-
-    /// Returns the worker as `worker` does, if it takes nothing from the pool's queues while it
-    /// waits.
-    pub(super) fn isolated_worker(&self) -> Option<&WorkerThread> {
-        let worker = self.worker();
-        worker.filter(|worker| worker.isolation() != Isolation::Anything)
     }
 
     /// Runs jobs of this worker until the job is done, and the job itself if no other worker has
@@ -68,7 +61,8 @@ impl<T> ScopedJoinHandle<'_, T> {
     /// In an isolated call on a worker of the job's pool, runs the job as [`help`](Self::help)
     /// does. If the job is a future, leaves the waker, which is then woken when the future is due.
     pub(super) fn help_isolated(&self, waker: &Waker) {
-        if self.isolated_worker().is_none() {
+        let worker = self.worker();
+        if worker.is_none_or(|worker| worker.isolation() == Isolation::Anything) {
             return;
         }
         self.help();
@@ -83,13 +77,14 @@ impl<T> ScopedJoinHandle<'_, T> {
 
     /// Runs a future each time it is due, until it has ended, on a worker of its pool in an
     /// isolated call. Does nothing for other jobs. Ends early in a child of the process.
-    pub(super) fn run_until_done(&self, worker: &WorkerThread) {
+    pub(super) fn run_until_done(&self, isolation: Isolation) {
+        let Some(worker) = self.worker() else { return };
         while !self.task().is_run_at_once() && !self.is_finished() && self.is_here() {
             // Liveness: the thread that wakes or ends the future sets the signal. If that came
             // before the signal was stored, the state says so, and the signal is dropped, which
             // sets it.
             let mut waits = true;
-            driver::wait_for_job(|signal| {
+            driver::wait_for_job(isolation, |signal| {
                 waits = self.task().notify_when_due(Waiter::Thread(signal));
             });
             if !waits {
@@ -132,15 +127,19 @@ impl<T> ScopedJoinHandle<'_, T> {
     }
 
     /// Waits until the job is done. A worker runs jobs of its pool meanwhile.
-    pub(super) fn wait(&mut self) {
+    pub(super) fn wait(&mut self, isolation: Isolation) {
         // A future that was polled before may have left a waker.
         if self.is_here() && self.clear_waiter() {
             // Liveness: the worker that runs the job, or the thread that aborts it, sets the
             // signal. If the job is done already, the signal is dropped, which sets it.
             if self.worker().is_some() && self.task().is_run_at_once() {
-                driver::wait_for_own_job(|signal| _ = self.set_waiter(Waiter::Thread(signal)));
+                driver::wait_for_own_job(isolation, |signal| {
+                    self.set_waiter(Waiter::Thread(signal));
+                });
             } else {
-                driver::wait_for_job(|signal| _ = self.set_waiter(Waiter::Thread(signal)));
+                driver::wait_for_job(isolation, |signal| {
+                    self.set_waiter(Waiter::Thread(signal));
+                });
             }
         }
     }

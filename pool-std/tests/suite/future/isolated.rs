@@ -1,6 +1,6 @@
 //! Futures that a worker joins which takes nothing from the pool's queues meanwhile.
 
-use std::{mem, sync::atomic::AtomicBool};
+use std::{hint::black_box, mem, sync::atomic::AtomicBool};
 
 use pool_std::Isolation;
 
@@ -281,4 +281,46 @@ fn a_future_that_wakes_itself_in_isolation_lets_no_other_job_run() {
         })
     });
     assert_eq!(ran.into_inner(), 0);
+}
+
+/// Reproduces a hang: the wait was isolated and its join was not, because the wait is deeper in the
+/// stack. Half of a stack is the bound.
+#[test]
+#[cfg(not(miri))]
+fn a_future_is_joined_at_each_depth_of_the_stack() {
+    /// The stack, of which each level takes at least `FRAME`.
+    const STACK: usize = 1 << 19;
+    const FRAME: usize = 512;
+
+    fn join<const DEEPER: usize>() {
+        let frame = black_box([0_u8; DEEPER]);
+        pool_std::spawn_future(give_way()).join().unwrap();
+        pool_std::block_on(pool_std::spawn_future(give_way())).unwrap();
+        while !pool_std::spawn_future(give_way()).wait_timeout(Duration::MAX) {}
+        black_box(&frame);
+    }
+    fn descend(end: usize) {
+        let frame = black_box([0_u8; FRAME]);
+        join::<1>();
+        join::<65>();
+        join::<129>();
+        join::<193>();
+        join::<257>();
+        join::<321>();
+        join::<385>();
+        join::<449>();
+        if frame.as_ptr().addr() > end {
+            descend(end);
+        }
+        black_box(&frame);
+    }
+    let builder = ThreadPoolBuilder::new().num_threads(1).stack_size(STACK);
+    let pool = builder.build().unwrap();
+    let (end, ends) = mpsc::channel();
+    pool.spawn(move || {
+        let here = 0_u8;
+        descend((&raw const here).addr() - STACK * 5 / 8);
+        end.send(()).unwrap();
+    });
+    ends.recv_timeout(Duration::from_secs(120)).unwrap();
 }
