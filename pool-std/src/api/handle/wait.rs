@@ -66,7 +66,9 @@ impl<T> ScopedJoinHandle<'_, T> {
             return;
         }
         self.help();
+        // One of the jobs may have forked the process, and this is the child.
         let waits = self.is_finished()
+            || !self.is_here()
             || self.task().is_run_at_once()
             || self.task().notify_when_due(Waiter::Task(waker.clone()));
         if !waits {
