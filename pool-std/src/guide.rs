@@ -29,6 +29,7 @@ pub mod seeded {}
 #[doc = "[hangs]: crate::guide::hangs#a-lock-held-across-a-join"]
 #[doc = "[pools]: crate::guide::hangs#two-pools-that-wait-for-each-other"]
 #[doc = "[blocking]: crate::blocking()"]
+#[doc = "[reading]: crate::progress"]
 #[doc = "[elastic]: crate::block_in_place"]
 #[doc = "[io]: https://docs.rs/pool-io"]
 #[doc = include_str!("../docs/waiting.md")]
