@@ -162,10 +162,12 @@ impl Progress {
 
     /// Runs a closure when every guard that exists now is gone. Does not wait until then.
     ///
-    /// The closure runs on a worker between two jobs, or on a thread that defers something, perhaps
-    /// within this call. So do not hold a lock that the closure takes. If the closure panics, the
-    /// pool's [handler](crate::ThreadPoolBuilder::panic_handler) is called; without a handler, the
-    /// process aborts.
+    /// The closure runs on a worker between two jobs, on a thread that defers something, perhaps
+    /// within this call, or on one that waits for the end of the pool. So do not hold a lock that
+    /// the closure takes. Nor should a job wait for the closure: the worker that is to run it may
+    /// run a long job first. If the closure panics, the pool's
+    /// [handler](crate::ThreadPoolBuilder::panic_handler) is called; without a handler, the process
+    /// aborts.
     ///
     /// # Examples
     /// ```
