@@ -198,7 +198,7 @@ impl<W> HandleState<W> {
     ///
     /// # Safety
     /// 1. The caller is the owner of the handle, and has left none, or has
-    ///    [taken it back](Self::take_back_waiter) since.
+    ///    [cleared](Self::clear_waiter) it or [taken it back](Self::take_back_waiter) since.
     pub unsafe fn set_waiter(&self, waiter: W) -> bool {
         // SAFETY: by the table it is the owner's, by obligation 1.
         self.waiter
@@ -213,12 +213,30 @@ impl<W> HandleState<W> {
         false
     }
 
+    /// Takes back the owner's waiter, if there is one, and drops it. Returns false if the job is
+    /// done.
+    ///
+    /// # Safety
+    /// 1. The caller is the owner of the handle.
+    #[inline]
+    pub unsafe fn clear_waiter(&self) -> bool {
+        // Ordering: Relaxed here and below; see `take_back_waiter`.
+        match self.bits.load(Ordering::Relaxed) & (DONE | AWAITED) {
+            0 => true,
+            AWAITED => {
+                // SAFETY: 1. is forwarded to our caller.
+                drop(unsafe { self.take_back_waiter() });
+                self.bits.load(Ordering::Relaxed) & DONE == 0
+            }
+            _ => false,
+        }
+    }
+
     /// Takes back the owner's waiter. Returns none if the owner has left none, or if the job is
     /// done: then another thread has received the waiter.
     ///
     /// # Safety
     /// 1. The caller is the owner of the handle.
-    #[inline]
     pub unsafe fn take_back_waiter(&self) -> Option<W> {
         // Ordering: Relaxed; the exchange confirms it. A caller that learns that the job is done
         // asks `is_done` before it uses the result.

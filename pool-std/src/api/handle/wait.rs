@@ -21,8 +21,8 @@ impl<T> ScopedJoinHandle<'_, T> {
 
     /// Removes the waiter that a wait or a future has left. Returns false if the job is done.
     pub(super) fn clear_waiter(&mut self) -> bool {
-        drop(self.take_back_waiter());
-        !self.is_finished()
+        // SAFETY: 1. the handle is borrowed exclusively.
+        unsafe { self.state().clear_waiter() }
     }
 
     /// Takes back the waiter that a wait or a future has left, unless the job is done.
