@@ -9,6 +9,7 @@ use crate::{
     job::JobRef,
     metrics::{Event, Observer as _},
     platform::Platform,
+    unwind::no_unwind,
     worker::{
         WorkerThread,
         lineage::{Found, Theft},
@@ -114,15 +115,14 @@ impl<P: Platform> WorkerThread<P> {
         if !P::Storage::REPLACES {
             return steal();
         }
+        // The end of the sweep runs wake-ups of the program. A panic would lose a stolen job.
+        let stolen = no_unwind(|| self.managed.while_active(steal));
+        // The end may also have made operations due, and this worker may go on with a job, of this
+        // sweep or of another source, or sleep in isolation.
+        self.registry().announce_operations();
         // Only code of the platform can begin a search in the middle of progress; such a search
         // finds nothing to steal.
-        let stolen = self.managed.while_active(steal).unwrap_or(Steal::Empty);
-        if stolen.is_success() {
-            // The end of the sweep may have made operations due, and this worker goes on with a
-            // job. A worker that has found none looks at them before it sleeps.
-            self.registry().announce_operations();
-        }
-        stolen
+        stolen.unwrap_or(Steal::Empty)
     }
 
     /// Tries every other worker that may be awake once, from the worker `first` on.

@@ -222,8 +222,7 @@ fn a_handle_that_was_awaited_is_left() {
         against_the_queue(|job| {
             // SAFETY: 1. it is the first one, of the handle.
             unsafe {
-                _ = job.state().set_waiter(Waiter::new())
-                    && job.state().take_back_waiter().is_some();
+                _ = job.state().set_waiter(Waiter::new()) && job.state().clear_waiter();
             }
             job.leave()
         });

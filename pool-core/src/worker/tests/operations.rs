@@ -36,6 +36,7 @@ on_platform! { sleeping, super::Growing:
     the_last_guard_wakes_a_worker_for_what_it_held_up
     the_end_of_a_closure_that_reads_wakes_a_worker_for_what_it_held_up
     the_end_of_a_steal_wakes_a_worker_for_what_it_held_up
+    the_end_of_a_vain_steal_wakes_a_worker_for_what_it_held_up
 }
 
 /// Returns the worker that this thread is.
@@ -207,6 +208,17 @@ fn the_end_of_a_steal_wakes_a_worker_for_what_it_held_up<P: TestPlatform>() {
             Steal::Success(())
         });
         assert!(stolen.is_success());
+    });
+}
+
+/// Reproduces a bug: likewise for a worker that goes on with a job of another source.
+fn the_end_of_a_vain_steal_wakes_a_worker_for_what_it_held_up<P: TestPlatform>() {
+    the_end_wakes_a_worker::<P>(|worker, held_up| {
+        let stolen: Steal<()> = worker.while_stealing(|| {
+            held_up();
+            Steal::Empty
+        });
+        assert!(stolen.is_empty());
     });
 }
 
