@@ -165,7 +165,8 @@ impl Progress {
     /// The closure runs on a worker between two jobs, on a thread that defers something, perhaps
     /// within this call, or on one that waits for the end of the pool. So do not hold a lock that
     /// the closure takes. Nor should a job wait for the closure: the worker that is to run it may
-    /// run a long job first. If the closure panics, the pool's
+    /// run a long job first. When the pool has ended, jobs that the closure spawns by the free
+    /// functions go to the global pool. If the closure panics, the pool's
     /// [handler](crate::ThreadPoolBuilder::panic_handler) is called; without a handler, the process
     /// aborts.
     ///

@@ -185,7 +185,7 @@ impl<'scope, T> ScopedJoinHandle<'scope, T> {
                 if let Some(worker) = self.worker() {
                     // A future may have been woken meanwhile. If this wait is isolated, no queue
                     // gives it to this worker.
-                    self.run_on(worker);
+                    self.run_on(worker, worker.isolation());
                 }
                 self.is_finished()
             });

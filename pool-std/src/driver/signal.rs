@@ -100,7 +100,9 @@ pub fn wait(begin: impl FnOnce(Signal)) {
 }
 
 /// Returns what this thread may run while it waits, if it is a worker. The answer can differ deeper
-/// in the stack, so a wait that has other ways to run its job asks once, before them.
+/// in the stack, so a wait that has other ways to run its job asks once, before them. Inlined, so
+/// that no later question comes from less deep in the stack than this one.
+#[inline(always)]
 pub(crate) fn current_isolation() -> Isolation {
     // SAFETY: 1. the reference is used in this function.
     let worker = unsafe { WorkerThread::current() };

@@ -303,8 +303,6 @@ impl ThreadBuilder {
         // The pool has ended, and finishes what is queued.
         while worker.yield_now() {}
         run_deferred(&self.registry);
-        // What was deferred may have spawned jobs.
-        while worker.yield_now() {}
         data.handlers.call_exit(self.index());
         worker.leave();
         false

@@ -52,7 +52,7 @@ impl<T> ScopedJoinHandle<'_, T> {
         let Some(worker) = self.worker() else { return };
         while !self.is_finished() {
             if !worker.help_local(ptr::null(), || ()) {
-                self.run_on(worker);
+                self.run_on(worker, worker.isolation());
                 return;
             }
         }
@@ -93,7 +93,7 @@ impl<T> ScopedJoinHandle<'_, T> {
                 // A future that wakes itself may wait for a job that no other worker runs.
                 worker.run_inbox_jobs();
             }
-            self.run_on(worker);
+            self.run_on(worker, isolation);
         }
     }
 
@@ -102,9 +102,9 @@ impl<T> ScopedJoinHandle<'_, T> {
     ///
     /// The job does not come from a queue, so the worker may not be in a job. The frame prevents
     /// the job from waiting for the pool, which may have adopted this thread.
-    pub(super) fn run_on(&self, worker: &WorkerThread) {
+    pub(super) fn run_on(&self, worker: &WorkerThread, isolation: Isolation) {
         let run = || keeping_own_pool(|| self.task().run_here(worker.registry()));
-        match worker.isolation() {
+        match isolation {
             Isolation::Anything => run(),
             isolation => worker.isolate(isolation, run),
         }
@@ -123,7 +123,7 @@ impl<T> ScopedJoinHandle<'_, T> {
         if result.is_some() {
             self.task = None;
         } else if !self.is_finished() {
-            self.run_on(worker);
+            self.run_on(worker, worker.isolation());
         }
         result
     }
