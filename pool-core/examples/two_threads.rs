@@ -9,10 +9,11 @@ use std::{
     thread,
 };
 
-use deque_core::{Deque, Fixed, IntrusiveInjector, Order};
+use deque_core::{Deque, Fixed, Order};
 use pool_core::{
-    IdlePolicy, Injectors, Jec, JobRef, ManagedWorker, NoDeadlockDetection, Parker, Platform,
-    Registry, Replaced, Slot, Waiter, WorkerCounters, WorkerIndex, WorkerShared, WorkerThread,
+    IdlePolicy, Injectors, Jec, JobInjector, JobRef, ManagedWorker, NoDeadlockDetection, Parker,
+    Platform, Registry, Replaced, Slot, Waiter, WorkerCounters, WorkerIndex, WorkerShared,
+    WorkerThread,
     progress::{Participant, Progress},
 };
 
@@ -32,7 +33,7 @@ unsafe impl Platform for Threads {
     type Workers = Box<[WorkerShared<Self>]>;
     type Storage = Fixed<JobRef, 256>;
     type Progress = (Token, Box<[Participant<Token>]>);
-    type Queue = IntrusiveInjector<'static, Option<JobRef>>;
+    type Queue = JobInjector;
     type Waiter = OutsideThread;
     type Observer = WorkerCounters;
     type Deadlock = NoDeadlockDetection;
@@ -113,7 +114,7 @@ fn new_pool(workers: usize) -> Arc<Registry<Threads>> {
     let slots: Box<[_]> = (0..workers).map(|_| Slot::new(Token::default())).collect();
     let sleep = Jec::new(slots, IdlePolicy::DEFAULT).expect("they are few");
     let shared = (0..workers).map(|_| {
-        let (inbox, fifo) = (IntrusiveInjector::new(), IntrusiveInjector::new());
+        let (inbox, fifo) = (JobInjector::new(), JobInjector::new());
         let deque = Deque::fixed(Order::Lifo);
         // SAFETY: 1. the deque is new.
         unsafe { WorkerShared::new(deque, inbox, fifo, WorkerCounters::new()) }
@@ -123,11 +124,7 @@ fn new_pool(workers: usize) -> Arc<Registry<Threads>> {
         sleep,
         shared.collect(),
         Progress::new(participants.collect()),
-        Injectors::new(
-            IntrusiveInjector::new(),
-            IntrusiveInjector::new(),
-            IntrusiveInjector::new(),
-        ),
+        Injectors::new(JobInjector::new(), JobInjector::new(), JobInjector::new()),
         NoDeadlockDetection,
         (),
     ))

@@ -59,13 +59,13 @@ pub use metrics::{
 };
 pub use platform::{ManagedWorker, Platform, PoolProgress, Replaced, Waiter};
 pub use polled::{PollDuties, PollState};
-pub use queue::JobQueue;
+pub use queue::{JobInjector, JobQueue};
 pub use registry::{Call, Registry, WaitingJob};
 pub use scope::ScopeCore;
 pub use worker::{ColdPath, WorkerShared, WorkerStorage, WorkerThread};
 
 /// The parts of the crates below that a platform names.
-pub use deque_core::{Deque, FencePrice, Fixed, IntrusiveInjector, Node, Order, Steal, Storage};
+pub use deque_core::{Deque, FencePrice, Fixed, Node, Order, Steal, Storage};
 /// Thread progress, which frees what deques replace.
 pub use progress_core as progress;
 /// The accounting of blocked workers, which detects deadlocks.

@@ -86,10 +86,40 @@ pub unsafe trait JobQueue: Send + Sync {
     }
 }
 
-/// For pools without an allocator.
-// SAFETY: 1. to 3. are the injector's promises to callers of `push_raw` and `steal_raw`; 4. neither
-// panics, and each node has a job, by `push`.
-unsafe impl JobQueue for IntrusiveInjector<'static, Option<JobRef>> {
+/// The queue of pools without an allocator, whose jobs bring the nodes.
+///
+/// The [injector](IntrusiveInjector) within is no such queue itself. Its own methods are safe: a
+/// job of it could be copied, and pushed once more. So this does not compile:
+/// ```compile_fail,E0277
+/// use pool_core::{JobQueue, JobRef};
+///
+/// fn is_queue<Q: JobQueue>() {}
+/// is_queue::<deque_core::IntrusiveInjector<'static, Option<JobRef>>>();
+/// ```
+///
+/// # Examples
+/// ```
+/// use pool_core::{JobInjector, JobQueue, Steal};
+///
+/// static QUEUE: JobInjector = JobInjector::new();
+/// assert!(QUEUE.is_empty() && matches!(QUEUE.steal(), Steal::Empty));
+/// ```
+#[derive(Debug, Default)]
+pub struct JobInjector(IntrusiveInjector<'static, Option<JobRef>>);
+
+impl JobInjector {
+    const_unless_loom! {
+        /// Creates an empty queue.
+        #[must_use]
+        pub fn new() -> Self {
+            Self(IntrusiveInjector::new())
+        }
+    }
+}
+
+// SAFETY: 1. to 3. are the injector's promises to callers of `push_raw` and `steal_raw`, and no
+// other code has access to it; 4. neither panics, and each node has a job, by `push`.
+unsafe impl JobQueue for JobInjector {
     type Node = Node<Option<JobRef>>;
 
     fn node() -> Self::Node {
@@ -101,11 +131,11 @@ unsafe impl JobQueue for IntrusiveInjector<'static, Option<JobRef>> {
         *unsafe { node.as_mut() }.value_mut() = Some(job);
         // SAFETY: 1. and 2. by obligation 1, since a job begins to run only after its steal; 3.
         // this module uses `steal_raw`.
-        unsafe { self.push_raw(node) };
+        unsafe { self.0.push_raw(node) };
     }
 
     fn steal(&self) -> Steal<JobRef> {
-        self.steal_raw().map(|node| {
+        self.0.steal_raw().map(|node| {
             // SAFETY: by the obligation of `push` the node is valid until the job runs, and only
             // the copy that we take here lets a worker run it.
             unsafe { node.as_ref() }.value().expect("set by push")
@@ -113,6 +143,6 @@ unsafe impl JobQueue for IntrusiveInjector<'static, Option<JobRef>> {
     }
 
     fn is_empty(&self) -> bool {
-        Self::is_empty(self)
+        self.0.is_empty()
     }
 }

@@ -3,8 +3,8 @@
 use core::fmt;
 
 use pool_core::{
-    IdlePolicy, Injectors, IntrusiveInjector, Jec, NoDeadlockDetection, Registry, Slot,
-    WorkerThread, progress,
+    IdlePolicy, Injectors, Jec, JobInjector, NoDeadlockDetection, Registry, Slot, WorkerThread,
+    progress,
 };
 
 mod arena;
@@ -161,11 +161,7 @@ impl<S: System<Deadlock = NoDeadlockDetection>> SpinPool<S> {
 impl<S: System> SpinPool<S> {
     pub(crate) const fn with_parts(sleep: S::Sleep, deadlock: S::Deadlock) -> Self {
         const { assert!(S::CORES > 0, "a pool needs a worker") };
-        let injectors = Injectors::new(
-            IntrusiveInjector::new(),
-            IntrusiveInjector::new(),
-            IntrusiveInjector::new(),
-        );
+        let injectors = Injectors::new(JobInjector::new(), JobInjector::new(), JobInjector::new());
         Self {
             registry: Registry::new(sleep, S::WORKERS, S::PROGRESS, injectors, deadlock, S::DATA),
         }

@@ -13,11 +13,11 @@ use std::{
 #[cfg(loom)]
 use ::loom::thread_local;
 
-use deque_core::{IntrusiveInjector, Node, Steal};
+use deque_core::{Node, Steal};
 
 #[cfg(not(loom))]
 use super::{Event, observed};
-use crate::{JobQueue, JobRef};
+use crate::{JobInjector, JobQueue, JobRef};
 
 thread_local! {
     /// A queue (null: each) that answers `Retry` until this thread has relaxed so often, as if
@@ -28,7 +28,7 @@ thread_local! {
 
 /// The queue of pools without an allocator, which a test can make busy.
 pub(crate) struct TestQueue {
-    jobs: IntrusiveInjector<'static, Option<JobRef>>,
+    jobs: JobInjector,
     /// Whether looks at it are events.
     #[cfg_attr(loom, expect(dead_code, reason = "models observe nothing"))]
     is_observed: bool,
@@ -37,7 +37,7 @@ pub(crate) struct TestQueue {
 impl TestQueue {
     pub(super) fn new() -> Self {
         Self {
-            jobs: IntrusiveInjector::new(),
+            jobs: JobInjector::new(),
             is_observed: true,
         }
     }

@@ -7,7 +7,7 @@ use core::{
     ptr::NonNull,
 };
 
-use pool_core::{IntrusiveInjector, Job, JobHeader, JobQueue, JobRef};
+use pool_core::{Job, JobHeader, JobInjector, JobQueue, JobRef};
 
 use crate::primitive::{AtomicBool, Ordering};
 
@@ -94,8 +94,6 @@ pub(crate) trait Spawned: Send {
     unsafe fn run(this: *const Self);
 }
 
-/// The queue of jobs from outside a pool.
-pub(crate) type JobInjector = IntrusiveInjector<'static, Option<JobRef>>;
 /// The queue's part of a job that is injected.
 pub(crate) type JobNode = <JobInjector as JobQueue>::Node;
 

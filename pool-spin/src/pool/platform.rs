@@ -3,12 +3,11 @@
 use core::{convert::Infallible, fmt, marker::PhantomData};
 
 use pool_core::{
-    Fixed, JobRef, ManagedWorker, Parker as _, Platform, Registry, Replaced, Waiter, WorkerIndex,
-    WorkerShared, WorkerThread, progress::Participant,
+    Fixed, JobInjector, JobRef, ManagedWorker, Parker as _, Platform, Registry, Replaced, Waiter,
+    WorkerIndex, WorkerShared, WorkerThread, progress::Participant,
 };
 
 use super::{
-    arena::JobInjector,
     lifecycle::Lifecycle,
     observer::WorkerObserver,
     overflow::Overflow,

@@ -2,11 +2,11 @@
 
 use core::{fmt, marker::PhantomData, mem::ManuallyDrop, ptr::NonNull};
 
-use pool_core::{JobQueue, JobRef, Registry, ScopeCore, Steal, WorkerThread};
+use pool_core::{JobInjector, JobQueue, JobRef, Registry, ScopeCore, Steal, WorkerThread};
 
 use super::{
     SpinPool,
-    arena::{Arena, JobInjector, JobNode, Slot, Spawned},
+    arena::{Arena, JobNode, Slot, Spawned},
     overflow,
     spawn::current_worker_of,
     system::System,

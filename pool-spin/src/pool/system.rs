@@ -3,16 +3,15 @@
 use core::{array, convert::Infallible, marker::PhantomData};
 
 use pool_core::{
-    AwakeSet, DeadlockDetection, Deque, Inline, IntrusiveInjector, Jec, LendSeats,
-    NoDeadlockDetection, Order, Platform, PoolProgress, SleepProtocol, Slot as SleepSlot,
-    WorkerShared,
+    AwakeSet, DeadlockDetection, Deque, Inline, Jec, JobInjector, LendSeats, NoDeadlockDetection,
+    Order, Platform, PoolProgress, SleepProtocol, Slot as SleepSlot, WorkerShared,
     progress::{Participant, Progress},
 };
 
 #[cfg(feature = "trace")]
 use super::observer::WorkerTracer;
 use super::{
-    arena::{Arena, JobInjector, Slot},
+    arena::{Arena, Slot},
     lifecycle::{Gate, Lifecycle},
     observer::new_observer,
     overflow::Overflow,
@@ -155,8 +154,8 @@ impl<M: Machine, const CORES: usize, const JOBS: usize, K: Protocol<M::Parker>, 
         unsafe {
             WorkerShared::new(
                 Deque::fixed(Order::Lifo),
-                IntrusiveInjector::new(),
-                IntrusiveInjector::new(),
+                JobInjector::new(),
+                JobInjector::new(),
                 new_observer(),
             )
         }

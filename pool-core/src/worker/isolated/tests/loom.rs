@@ -22,14 +22,14 @@
 use std::{ptr::NonNull, sync::Arc, vec::Vec};
 
 use ::loom::thread;
-use deque_core::{IntrusiveInjector, Position};
+use deque_core::Position;
 use sleep_core::CoreLatch;
 
 use crate::{
     Isolation, JobContext, Registry,
     job::{JobFn, JobRef, StackJob},
     latch::BlockingLatch,
-    queue::JobQueue,
+    queue::{JobInjector, JobQueue},
     scope::ScopeCore,
     testing::{Test, TestQueue, model, registry, run_until_terminated, spawn_other, with_worker},
     worker::{WorkerThread, lineage::Theft},
@@ -161,7 +161,7 @@ unsafe impl<A, B> Send for Sent<A, B> {}
 /// it.
 fn open_scope_with_jobs_from_outside<const POSTERS: usize>() {
     let registry = registry::<Test>(1);
-    let outside = IntrusiveInjector::<'static, Option<JobRef>>::new();
+    let outside = JobInjector::new();
     with_worker(&registry, 0, |worker| {
         worker.isolate(Isolation::Subtree, || {
             let scope = ScopeCore::new(Some(worker), &registry);
@@ -172,8 +172,7 @@ fn open_scope_with_jobs_from_outside<const POSTERS: usize>() {
                     BlockingLatch::new(),
                 )
             });
-            let mut nodes =
-                [(); POSTERS].map(|()| IntrusiveInjector::<'static, Option<JobRef>>::node());
+            let mut nodes = [(); POSTERS].map(|()| JobInjector::node());
             let waiter = scope.isolated_waiter().expect("it is isolated");
             let posters: Vec<_> = jobs
                 .iter()
