@@ -32,6 +32,7 @@ pub struct File(Arc<Inner>);
 struct Inner {
     descriptor: OwnedFd,
     is_stream: bool,
+    is_direct: bool,
 }
 
 impl File {
@@ -42,9 +43,11 @@ impl File {
     pub fn new(descriptor: impl Into<OwnedFd>) -> io::Result<Self> {
         let descriptor = descriptor.into();
         let is_stream = system::is_stream(descriptor.as_fd())?;
+        let is_direct = system::is_direct(descriptor.as_fd());
         let inner = Inner {
             descriptor,
             is_stream,
+            is_direct,
         };
         Ok(Self(Arc::new(inner)))
     }
@@ -54,6 +57,11 @@ impl File {
     #[must_use]
     pub fn is_stream(&self) -> bool {
         self.0.is_stream
+    }
+
+    /// Whether reads bypass the page cache, by a flag that was set when this was created.
+    pub(super) fn is_direct(&self) -> bool {
+        self.0.is_direct
     }
 
     pub(super) fn raw(&self) -> RawFd {
@@ -213,6 +221,27 @@ impl Default for OpenOptions {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::request::Request;
+
+    /// Reproduces a bug: the system call that tries to read at once waited for the device.
+    #[test]
+    fn a_direct_read_is_not_tried_at_once() {
+        let path = std::env::temp_dir().join(format!("pool-io-direct-{}", std::process::id()));
+        std::fs::write(&path, [0; 4096]).unwrap();
+        let mut options = std::fs::OpenOptions::new();
+        let files = [0, libc::O_DIRECT].map(|flags| {
+            std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, flags);
+            options.read(true).open(&path)
+        });
+        std::fs::remove_file(&path).unwrap();
+        for (file, may_be_cached) in files.into_iter().zip([true, false]) {
+            // Some file systems have no direct reads.
+            let Ok(file) = file else { continue };
+            let file = File::new(file).unwrap();
+            let read = Request::read(&file, vec![0; 4096], Some(0));
+            assert_eq!(read.may_be_cached(), may_be_cached);
+        }
+    }
 
     #[test]
     fn custom_flags_replace_those_that_were_set_before() {

@@ -189,7 +189,7 @@ impl Request {
                 file,
                 position: Some(_),
                 ..
-            } if !file.is_stream() && !self.is_empty()
+            } if !file.is_stream() && !file.is_direct() && !self.is_empty()
         )
     }
 

@@ -45,6 +45,13 @@ fn status(descriptor: BorrowedFd<'_>) -> io::Result<libc::stat> {
     Ok(status)
 }
 
+/// Whether reads and writes of a descriptor bypass the page cache.
+pub(super) fn is_direct(descriptor: BorrowedFd<'_>) -> bool {
+    // SAFETY: the call takes numbers only.
+    let flags = unsafe { libc::fcntl(descriptor.as_raw_fd(), libc::F_GETFL) };
+    flags >= 0 && flags & libc::O_DIRECT != 0
+}
+
 /// Lets reads and writes of a descriptor wait, if its `open` was not to. Returns whether the system
 /// has done that.
 pub(super) fn let_wait(descriptor: BorrowedFd<'_>) -> bool {
