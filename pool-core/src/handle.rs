@@ -197,8 +197,9 @@ impl<W> HandleState<W> {
     /// no thread receives the waiter, and it was dropped.
     ///
     /// # Safety
-    /// 1. The caller is the owner of the handle, and has left none, or has
-    ///    [cleared](Self::clear_waiter) it or [taken it back](Self::take_back_waiter) since.
+    /// 1. The caller is the owner of the handle, and has left none; or it has
+    ///    [cleared](Self::clear_waiter) the last one, and was told that the job is not done; or it
+    ///    has [taken back](Self::take_back_waiter) the last one, and was given it.
     pub unsafe fn set_waiter(&self, waiter: W) -> bool {
         // SAFETY: by the table it is the owner's, by obligation 1.
         self.waiter
@@ -233,7 +234,8 @@ impl<W> HandleState<W> {
     }
 
     /// Takes back the owner's waiter. Returns none if the owner has left none, or if the job is
-    /// done: then another thread has received the waiter.
+    /// done: then another thread receives the waiter, perhaps at this moment, so that the owner
+    /// must not leave another one.
     ///
     /// # Safety
     /// 1. The caller is the owner of the handle.

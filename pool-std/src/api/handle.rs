@@ -192,15 +192,16 @@ impl<'scope, T> ScopedJoinHandle<'scope, T> {
         }
         let bell = Arc::new(Bell::default());
         let earlier = self.take_back_waiter();
-        if self.set_waiter(Waiter::Timed(bell.clone())) {
+        // If the job is done, another thread may be receiving the waiter.
+        if !self.is_finished() && self.set_waiter(Waiter::Timed(bell.clone())) {
             // Liveness: the thread that sets the result rings.
             bell.wait_for(limit.remaining());
-            self.clear_waiter();
         }
+        let is_pending = self.clear_waiter();
+        // A task that has polled the handle before is still to be woken.
         if let Some(Waiter::Task(waker)) = earlier
-            && !self.set_waiter(Waiter::Task(waker.clone()))
+            && !(is_pending && self.set_waiter(Waiter::Task(waker.clone())))
         {
-            // A task has polled the handle before this wait, and the job is done.
             waker.wake();
         }
         self.is_finished()
