@@ -15,7 +15,8 @@ impl<T> ScopedJoinHandle<'_, T> {
         // The waiter is boxed because few jobs are awaited before they are done, and a job should
         // fit into a block.
         //
-        // SAFETY: 1. the handle is borrowed exclusively, and callers have cleared the last waiter.
+        // SAFETY: 1. the handle is borrowed exclusively. Callers have cleared the last waiter, or
+        // been given it back, or found none in a job that was not done after that.
         unsafe { self.state().set_waiter(Box::new(waiter)) }
     }
 
@@ -78,7 +79,8 @@ impl<T> ScopedJoinHandle<'_, T> {
     }
 
     /// Runs a future each time it is due, until it has ended, on a worker of its pool in an
-    /// isolated call. Does nothing for other jobs. Ends early in a child of the process.
+    /// isolated call. Does nothing for other jobs, nor on another thread. Ends early in a child of
+    /// the process.
     pub(super) fn run_until_done(&self, isolation: Isolation) {
         let Some(worker) = self.worker() else { return };
         while !self.task().is_run_at_once() && !self.is_finished() && self.is_here() {
