@@ -3,7 +3,7 @@
 use std::{collections::HashMap, time::Duration};
 
 use pool_std::{
-    Counts, ThreadPool, WorkerState,
+    Counts, ThreadPool, WorkerMetrics, WorkerState,
     trace::{Event, SearchEnd, TimedEvent},
 };
 
@@ -41,14 +41,18 @@ impl History {
     /// asleep.
     pub(super) fn of(pool: &ThreadPool) -> Self {
         loop {
-            let counts = pool.metrics().sum();
+            let metrics = pool.metrics();
+            let counts = metrics.sum();
             let trace = pool.trace();
-            let asleep = pool.metrics().num_in(WorkerState::Asleep);
-            // A worker counts before it keeps.
+            // A worker counts before it keeps. One that was woken and has only counted that still
+            // is in the state asleep.
+            let sleeps = |it: &WorkerMetrics| {
+                it.state == WorkerState::Asleep && it.counts.sleeps == it.counts.wakes + 1
+            };
             let is_last = |event| matches!(event, Event::Sleep | Event::GuestLeft);
             let mut workers = trace.pools()[0].workers().iter();
             let are_last = workers.all(|it| it.events().last().is_some_and(|it| is_last(it.event)));
-            let is_settled = asleep == pool.current_num_threads() && are_last;
+            let is_settled = metrics.workers().iter().all(sleeps) && are_last;
             if is_settled && pool.metrics().sum() == counts {
                 let workers = trace.pools()[0].workers().iter().map(|worker| OfWorker {
                     index: worker.index(),
