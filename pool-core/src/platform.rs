@@ -121,6 +121,17 @@ pub unsafe trait Platform: Sized + 'static {
         let _ = registry;
     }
 
+    /// Observes that a worker is about to take jobs that other threads have queued. By default
+    /// nothing happens.
+    ///
+    /// For a platform whose process may be copied without the threads of its pools: a worker whose
+    /// frames continue in the copy must not run there what the original runs. The platform then
+    /// ends the copy.
+    #[inline]
+    fn begin_search(registry: &Registry<Self>) {
+        let _ = registry;
+    }
+
     /// Lets another thread run, which is in the middle of an operation on a queue and for whose end
     /// the worker waits. `round` counts the calls of one wait from zero.
     ///

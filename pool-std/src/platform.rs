@@ -134,6 +134,11 @@ unsafe impl Platform for Std {
         registry.data().idle.on_reference_removed(registry);
     }
 
+    #[inline]
+    fn begin_search(registry: &Registry) {
+        fork::abort_if_forked(registry);
+    }
+
     fn give_way(worker: &WorkerThread, round: u32) {
         fork::abort_if_forked(worker.registry());
         // A yield lets no thread of a lower real-time priority run, but a sleep does.

@@ -36,10 +36,15 @@ impl<P: Platform> BlockingLatch<P> {
         }
     }
 
+    /// Whether the latch is set. If so, what its setter wrote is visible.
+    pub fn probe(&self) -> bool {
+        // Ordering: Acquire pairs with `set`.
+        self.set.load(Ordering::Acquire)
+    }
+
     /// Blocks until the latch is set. Only the thread that created the latch may wait.
     pub fn wait(&self) {
-        // Ordering: Acquire pairs with `set`: what the setter wrote is visible.
-        while !self.set.load(Ordering::Acquire) {
+        while !self.probe() {
             // Liveness: the setter unparks this thread after it has set the flag, and the token
             // outlasts the time until we park.
             no_unwind(P::Waiter::park);

@@ -154,6 +154,7 @@ impl<P: Platform> WorkerThread<P> {
     /// due. Returns whether there was one.
     #[cold]
     pub(crate) fn run_before_own(&self, is_look_due: bool) -> bool {
+        P::begin_search(self.registry());
         let fair = is_look_due.then(|| self.take_fairly()).flatten();
         self.run_one(fair.or_else(|| self.take_urgent()))
     }

@@ -252,9 +252,10 @@ impl<P: Platform> IsolatedWait<'_, P> {
         if self.isolation == Isolation::Nothing {
             return Steal::Empty;
         }
-        let worker = self.worker;
+        let (worker, registry) = (self.worker, self.worker.registry());
+        P::begin_search(registry);
         worker.observer().observe(Event::Search, P::now);
-        let workers = worker.registry().num_workers();
+        let workers = registry.num_workers();
         let first = worker.random.below(workers);
         worker.while_stealing(|| {
             let mut answer = Steal::Empty;

@@ -148,6 +148,10 @@ impl<P: Platform> WorkerThread<P> {
 
     #[cold]
     pub(crate) fn take_inbox_job(&self) -> Option<JobRef> {
+        if !self.has_inbox_jobs() {
+            return None;
+        }
+        P::begin_search(self.registry());
         let mut retries = Retries::new();
         loop {
             // Only this worker takes from its inbox; `Retry` means that a push has not ended.

@@ -214,6 +214,7 @@ impl<P: Platform> WorkerThread<P> {
     /// Searches until there is a job, or until the latch is set, when there is none on the deque.
     #[inline]
     fn search_beyond_deque(&self, latch: &CoreLatch, setter: Setter) -> Option<Found> {
+        P::begin_search(self.registry());
         let found = self.take_again().or_else(|| self.search_uncounted());
         found.or_else(|| self.search(latch, setter))
     }

@@ -5,6 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use pool_core::{BlockingLatch, CoreLatch, Isolation, Latch as _, SpinLatch};
 
 use crate::{
+    fork::{self, Process},
     platform::{Std, WorkerThread},
     thread_pool::current::keeping_own_pool,
 };
@@ -167,9 +168,14 @@ pub fn wait_blocking(begin: impl FnOnce(Signal)) {
 }
 
 fn block(begin: impl FnOnce(Signal)) {
+    fork::watch();
+    let process = Process::current();
     let latch = BlockingLatch::new();
     let signal = Signal(Target::Thread(&raw const latch));
     let begun = catch_unwind(AssertUnwindSafe(|| begin(signal)));
+    if !latch.probe() {
+        fork::abort_unless_in(process);
+    }
     // Liveness: as in `wait`.
     latch.wait();
     if let Err(panic) = begun {

@@ -11,7 +11,11 @@ use std::{
 };
 
 use crate::support::{End, alone, end_of, fork};
-use pool_std::{ThreadPool, ThreadPoolBuilder, join};
+use pool_std::{
+    ThreadPool, ThreadPoolBuilder,
+    driver::{self, Signal},
+    join, scope,
+};
 
 fn pool(threads: usize) -> ThreadPool {
     let builder = ThreadPoolBuilder::new().num_threads(threads);
@@ -194,4 +198,109 @@ fn expect_abort_of_a_join() {
         )
     });
     assert_eq!(end_of(child.unwrap()), End::Signal(libc::SIGABRT));
+}
+
+/// Queues jobs on a pool of one worker. The job that forks may then go on.
+type Queue = fn(&ThreadPool, fn());
+
+#[test]
+fn a_child_runs_no_job_that_another_thread_has_queued() {
+    let queues: [Queue; 4] = [
+        |pool, job| pool.spawn(job),
+        |pool, job| pool.spawn_urgent(job),
+        |pool, job| pool.spawn_background(job),
+        |pool, job| pool.spawn_broadcast(move |_| job()),
+    ];
+    alone(|| queues.into_iter().for_each(expect_abort_of_a_job_of_others));
+}
+
+fn expect_abort_of_a_job_of_others(queue: Queue) {
+    let pool = pool(1);
+    let (may_fork, fork_may_begin) = mpsc::channel();
+    let (forked, child) = mpsc::channel();
+    pool.spawn(move || {
+        fork_may_begin.recv().unwrap();
+        if let Some(child) = fork() {
+            forked.send(child).unwrap();
+        } else {
+            IS_CHILD.store(true, SeqCst);
+        }
+    });
+    queue(&pool, || {
+        if IS_CHILD.load(SeqCst) {
+            process::exit(1);
+        }
+    });
+    may_fork.send(()).unwrap();
+    assert_eq!(end_of(child.recv().unwrap()), End::Signal(libc::SIGABRT));
+    pool.wait_idle().unwrap();
+}
+
+static IS_CHILD: AtomicBool = AtomicBool::new(false);
+
+/// The worker of the child finds the jobs of another worker's deque in an isolated wait.
+#[test]
+fn a_child_steals_no_job_of_a_worker_of_its_parent() {
+    alone(|| {
+        let pool = pool(2);
+        let (spawned, may_end) = (AtomicBool::new(false), AtomicBool::new(false));
+        let wait_for = |flag: &AtomicBool| {
+            while !flag.load(SeqCst) {
+                thread::yield_now();
+            }
+        };
+        let mut child = None;
+        pool.install(|| {
+            pool_std::isolate(|| {
+                scope(|scope| {
+                    scope.spawn(|scope| {
+                        // The other worker has this job, and its deque the next one.
+                        scope.spawn(|_| {
+                            if IS_CHILD.load(SeqCst) {
+                                process::exit(1);
+                            }
+                        });
+                        spawned.store(true, SeqCst);
+                        wait_for(&may_end);
+                    });
+                    wait_for(&spawned);
+                    child = fork();
+                    if child.is_none() {
+                        IS_CHILD.store(true, SeqCst);
+                    }
+                    may_end.store(true, SeqCst);
+                });
+            });
+        });
+        assert_eq!(end_of(child.unwrap()), End::Signal(libc::SIGABRT));
+    });
+}
+
+#[test]
+fn a_child_that_leaves_the_begin_of_a_wait_is_ended() {
+    let waits: [fn(&mut dyn FnMut(Signal)); 2] = [
+        |begin| driver::wait(begin),
+        |begin| driver::wait_blocking(begin),
+    ];
+    alone(|| {
+        for wait in waits {
+            expect_abort(|fork| {
+                let (sender, receiver) = mpsc::channel::<Signal>();
+                thread::scope(|scope| {
+                    scope.spawn(move || receiver.recv().unwrap().set());
+                    wait(&mut |signal| {
+                        fork();
+                        sender.send(signal).unwrap();
+                    });
+                });
+            });
+            let mut child = None;
+            wait(&mut |signal| {
+                child = fork();
+                signal.set();
+            });
+            let Some(child) = child else { process::exit(0) };
+            assert_eq!(end_of(child), End::Exit(0));
+        }
+    });
 }
