@@ -276,9 +276,12 @@ fn a_child_steals_no_job_of_a_worker_of_its_parent() {
     });
 }
 
+/// Waits until the closure's signal is set.
+type Wait = fn(&mut dyn FnMut(Signal));
+
 #[test]
 fn a_child_that_leaves_the_begin_of_a_wait_is_ended() {
-    let waits: [fn(&mut dyn FnMut(Signal)); 2] = [
+    let waits: [Wait; 2] = [
         |begin| driver::wait(begin),
         |begin| driver::wait_blocking(begin),
     ];
