@@ -123,6 +123,16 @@ impl<P: Platform> WorkerThread<P> {
             };
             self.run_operation(operation);
         }
+        self.leave_due();
+    }
+
+    /// Leaves to the pool what this worker has taken over from it, because it may now go on with a
+    /// job for any time.
+    fn leave_due(&self) {
+        if let Ok(mut thread) = self.managed.thread.try_borrow_mut() {
+            thread.leave_due();
+        }
+        self.registry().announce_operations();
     }
 
     /// Takes an operation that is due, if there is one.

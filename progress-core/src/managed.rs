@@ -222,15 +222,23 @@ impl<'p, D: Domain> ManagedThread<'p, D> {
     }
 
     /// Returns the number of operations that a thread should run at a time: 50 and half of those
-    /// that are pending.
+    /// that are pending. Those that belong to no thread and are due are taken over first.
     ///
     /// With this limit a thread keeps up with any number of operations that it schedules between
     /// two calls. When those are pending but not due, and as many from before the last call are
     /// due, the thread runs all of the latter. With an eighth instead of the half it would first
     /// collect six times as many.
     #[must_use]
-    pub fn run_limit(&self) -> usize {
+    pub fn run_limit(&mut self) -> usize {
+        self.adopt_due();
         50 + self.pending() / 2
+    }
+
+    /// Leaves to the instance the operations that this thread has taken over from it and not run.
+    /// They are due, and any thread may run them. Intended for a thread that has run as many as it
+    /// [should](Self::run_limit) and is about to do something else.
+    pub fn leave_due(&mut self) {
+        self.progress().unowned.push_due(&mut self.ready);
     }
 
     /// Leaves the operations of this thread to the instance, and makes progress for them. When they
@@ -242,8 +250,8 @@ impl<'p, D: Domain> ManagedThread<'p, D> {
     /// the last to end makes progress, and finds what is [due](Progress::has_due).
     pub fn leave_operations(&mut self) {
         self.seal();
+        self.leave_due();
         let unowned = &self.progress().unowned;
-        unowned.push_due(&mut self.ready);
         if let Some(first) = self.operations.first_value() {
             unowned.push_pending(&mut self.operations);
             self.progress().request_unowned(first);

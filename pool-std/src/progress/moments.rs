@@ -4,7 +4,7 @@ use std::{mem, sync::Arc};
 
 use pool_core::{
     CoreLatch,
-    progress::{Moment, Operation},
+    progress::{Moment, Operation, Parker},
 };
 
 use super::{Handler, Progress};
@@ -12,7 +12,7 @@ use crate::{
     fork,
     panics::AbortOnUnwind,
     parker::{OsParker, ParkerKind},
-    platform::{WorkerThread, pool_of},
+    platform::{Registry, WorkerThread, pool_of},
 };
 
 impl Progress {
@@ -92,7 +92,10 @@ impl Progress {
         match unsafe { WorkerThread::current() } {
             Some(worker) => self.wait_as_worker(worker, moment),
             None => {
-                let parker = OsParker::new(ParkerKind::default());
+                let parker = Announcing {
+                    parker: OsParker::new(ParkerKind::default()),
+                    registry: &self.registry,
+                };
                 self.registry.progress().wait_for(moment, &parker);
                 self.registry.announce_operations();
             }
@@ -143,6 +146,29 @@ impl Progress {
         let operation = Box::new(Operation::new(move || data.run(wake)));
         self.registry.progress().wakeup(moment, operation);
         self.registry.announce_operations();
+    }
+}
+
+/// The parker of a thread outside the pool that waits for a moment. The request of a wake-up may
+/// have made operations due, so the thread wakes a worker for them before it parks: what it waits
+/// for may wait for one of them.
+struct Announcing<'r> {
+    parker: OsParker,
+    registry: &'r Registry,
+}
+
+impl Parker for Announcing<'_> {
+    fn park(&self) {
+        self.registry.announce_operations();
+        self.parker.park();
+    }
+
+    fn unpark(&self) {
+        self.parker.unpark();
+    }
+
+    fn relax(&self) {
+        self.parker.relax();
     }
 }
 

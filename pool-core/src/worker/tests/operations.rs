@@ -4,7 +4,7 @@ use std::{
     boxed::Box,
     sync::{
         Arc,
-        atomic::{AtomicBool, Ordering::SeqCst},
+        atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst},
     },
 };
 
@@ -37,6 +37,7 @@ on_platform! { sleeping, super::Growing:
     the_end_of_a_closure_that_reads_wakes_a_worker_for_what_it_held_up
     the_end_of_a_steal_wakes_a_worker_for_what_it_held_up
     the_end_of_a_vain_steal_wakes_a_worker_for_what_it_held_up
+    a_worker_leaves_what_is_due_beyond_its_limit
 }
 
 /// Returns the worker that this thread is.
@@ -219,6 +220,35 @@ fn the_end_of_a_vain_steal_wakes_a_worker_for_what_it_held_up<P: TestPlatform>()
             Steal::Empty
         });
         assert!(stolen.is_empty());
+    });
+}
+
+/// Reproduces a bug: the worker kept what it had taken over and not run, and went on with its job.
+fn a_worker_leaves_what_is_due_beyond_its_limit<P: TestPlatform>() {
+    const DUE: usize = 200;
+    with_pool_on::<P, _>(2, |registry| {
+        registry.in_worker(|worker, _| {
+            let registry = worker.registry();
+            while registry.num_sleeping() < 1 {
+                std::thread::yield_now();
+            }
+            let run = Arc::new(AtomicUsize::new(0));
+            let delay = registry.progress().delay();
+            for _ in 0..DUE {
+                let run = run.clone();
+                let count = move || _ = run.fetch_add(1, SeqCst);
+                registry
+                    .progress()
+                    .schedule(Box::new(Operation::new(count)));
+            }
+            drop(delay);
+            // This worker takes over all of them before the other one is told.
+            worker.run_maintenance();
+            // The job goes on for long.
+            while run.load(SeqCst) < DUE {
+                std::thread::yield_now();
+            }
+        });
     });
 }
 
