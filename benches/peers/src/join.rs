@@ -56,6 +56,7 @@ pub(crate) fn cases(pools: &[Pools]) -> Vec<Case> {
     cases.extend(in_c::<queens::Queens>(pools, 3, queens::SOLUTIONS));
     cases.extend(with_sequential::<uts::Uts>(pools));
     cases.extend(in_c::<uts::Uts>(pools, 2, uts::NODES));
+    cases.extend(with_sequential::<uts::UtsBorrowing>(pools));
     cases.extend(with_sequential::<coarse::Coarse>(pools));
     // It is about what others do meanwhile.
     let several = pools.iter().filter(|pools| pools.threads() > 1);

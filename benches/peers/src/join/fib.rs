@@ -24,7 +24,7 @@ impl Program for Fib {
 }
 
 macro_rules! functions {
-    ($Context:ty, $join:ident) => {
+    ($Context:ty, $join:ident, $own:tt) => {
         fn run(context: &mut $Context) {
             assert_eq!(fib(context, N), FIB_OF_N);
         }
@@ -33,13 +33,13 @@ macro_rules! functions {
             if n < 2 {
                 return u64::from(n);
             }
-            let (a, b) = $join!(context, fib(context, n - 1), fib(context, n - 2));
+            let (a, b) = $join!($own context, fib(context, n - 1), fib(context, n - 2));
             a + b
         }
     };
 }
 
-for_all_systems!(Fib, functions);
+for_all_systems!(Fib, functions, [move]);
 
 /// The same by our joins that are given their worker. Nanoseconds for a join.
 pub(super) fn measure_with_worker(pool: &pool_std::ThreadPool) -> f64 {
@@ -57,8 +57,8 @@ fn fib_with_worker(worker: pool_std::Worker<'_>, n: u32) -> u64 {
         return u64::from(n);
     }
     let (a, b) = worker.join(
-        |worker| fib_with_worker(worker, n - 1),
-        |worker| fib_with_worker(worker, n - 2),
+        move |worker| fib_with_worker(worker, n - 1),
+        move |worker| fib_with_worker(worker, n - 2),
     );
     a + b
 }

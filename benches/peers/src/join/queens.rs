@@ -51,7 +51,7 @@ impl Board {
 }
 
 macro_rules! functions {
-    ($Context:ty, $join:ident) => {
+    ($Context:ty, $join:ident, $own:tt) => {
         fn run(context: &mut $Context) {
             assert_eq!(solutions(context, Board::EMPTY), SOLUTIONS);
         }
@@ -79,7 +79,7 @@ macro_rules! functions {
                 _ => {
                     let (left, right) = places.split_at(places.len() / 2);
                     let (left, right) = $join!(
-                        context,
+                        $own context,
                         solutions_with_one_of(context, board, left),
                         solutions_with_one_of(context, board, right)
                     );
@@ -90,4 +90,4 @@ macro_rules! functions {
     };
 }
 
-for_all_systems!(Queens, functions);
+for_all_systems!(Queens, functions, [move]);

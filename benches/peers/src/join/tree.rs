@@ -36,7 +36,7 @@ impl Node {
 }
 
 macro_rules! functions {
-    ($Context:ty, $join:ident) => {
+    ($Context:ty, $join:ident, $own:tt) => {
         fn run(context: &mut $Context) {
             let root = &*TREE;
             for _ in 0..SUMS {
@@ -48,10 +48,10 @@ macro_rules! functions {
             let Some([left, right]) = &node.children else {
                 return node.value;
             };
-            let (left, right) = $join!(context, sum(context, left), sum(context, right));
+            let (left, right) = $join!($own context, sum(context, left), sum(context, right));
             node.value + left + right
         }
     };
 }
 
-for_all_systems!(TreeSum, functions);
+for_all_systems!(TreeSum, functions, [move]);

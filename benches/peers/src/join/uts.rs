@@ -13,6 +13,8 @@ use super::{Program, written::for_all_systems};
 use crate::computation::splitmix64;
 
 pub(super) struct Uts;
+/// The same with closures that borrow what they use.
+pub(super) struct UtsBorrowing;
 
 /// The root, of some hundred, whose tree is of a good size: over two million nodes, and 462 levels,
 /// for which the workers' stacks suffice.
@@ -29,8 +31,13 @@ impl Program for Uts {
     const UNIT: Unit = Unit::Milliseconds;
 }
 
+impl Program for UtsBorrowing {
+    const NAME: &str = "uts-borrowing";
+    const UNIT: Unit = Unit::Milliseconds;
+}
+
 macro_rules! functions {
-    ($Context:ty, $join:ident) => {
+    ($Context:ty, $join:ident, $own:tt) => {
         fn run(context: &mut $Context) {
             let below = nodes_below(context, ROOT, 0..CHILDREN_OF_ROOT);
             assert_eq!(1 + below, NODES);
@@ -53,7 +60,7 @@ macro_rules! functions {
             }
             let middle = start.midpoint(end);
             let (left, right) = $join!(
-                context,
+                $own context,
                 nodes_below(context, parent, start..middle),
                 nodes_below(context, parent, middle..end)
             );
@@ -62,4 +69,10 @@ macro_rules! functions {
     };
 }
 
-for_all_systems!(Uts, functions);
+for_all_systems!(Uts, functions, [move]);
+
+mod borrowing {
+    use super::*;
+
+    for_all_systems!(UtsBorrowing, functions, []);
+}
