@@ -60,7 +60,7 @@ where
 ///
 /// Other jobs do not starve background jobs: after every 64 jobs that it starts at top level, with
 /// no other job below on its stack, a worker takes the next one from another source, and every
-/// fourth time from the background queue first.
+/// fifth time from the background queue first.
 ///
 /// A panic goes to the pool's [handler](crate::ThreadPoolBuilder::panic_handler), as with
 /// [`spawn`](crate::spawn()).

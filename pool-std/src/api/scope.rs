@@ -275,9 +275,10 @@ impl<'scope> Scope<'scope> {
     /// Spawns jobs as [`spawn`](Self::spawn) does.
     ///
     /// The jobs that the iterator yields are queued in batches: up to 64 jobs need one fence and
-    /// one decision about which workers to wake, whereas `spawn` needs one of each per job. As many
-    /// sleeping workers are woken as there are jobs. A job may have to wait until the iterator has
-    /// yielded 64 jobs or has ended. So the iterator must not wait for a job.
+    /// one decision about which workers to wake, whereas `spawn` needs one of each per job. The
+    /// caller wakes a few sleeping workers, at most eight by default, and these wake others as long
+    /// as there are jobs. A job may have to wait until the iterator has yielded 64 jobs or has
+    /// ended. So the iterator must not wait for a job.
     ///
     /// # Panics
     /// Resumes a panic of the iterator, after spawning the jobs that it has yielded.
