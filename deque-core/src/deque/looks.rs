@@ -93,8 +93,11 @@ impl<T: Element, S: Storage<T>> Deque<T, S> {
     /// # Ok::<(), deque_core::AlreadyOwned>(())
     /// ```
     pub fn oldest(&self) -> Option<Position> {
-        // Ordering: Relaxed, as in `len`.
-        let top = self.top.load(Ordering::Relaxed).position();
+        // Ordering: Acquire pairs with `AtomicTop::claim`: `bottom` is at least what that thread
+        // saw. With less, a deque would seem empty in which another element came before the first
+        // one was taken.
+        let top = self.top.load(Ordering::Acquire).position();
+        // Ordering: Relaxed, as in `len_between_looks`.
         let bottom = self.bottom.load(Ordering::Relaxed);
         (top.count_to(bottom) > 0).then_some(top)
     }

@@ -345,9 +345,11 @@ impl<T: Element> Injector<T> {
         // consumer saw. With less it could be an older one, which stands where the head does now,
         // although another element came before the last one was stolen.
         let head = self.head.end.index.load(Ordering::Acquire);
-        // Ordering: Relaxed. The indices differ as long as an element is there; a caller that must
-        // see a certain push fences before.
-        head == self.tail.index.load(Ordering::Relaxed)
+        // Ordering: Relaxed. The tail is beyond the head as long as an element is there; a caller
+        // that must see a certain push fences before.
+        let tail = self.tail.index.load(Ordering::Relaxed);
+        // The second case is an end of a lap between the two, which holds no element.
+        head == tail || Self::count(head, tail) == 0
     }
 }
 

@@ -273,9 +273,11 @@ impl<L: JecList> SleepProtocol for Sockets<L> {
             .peekable();
         // One fence for the workers of a socket that come one after the other.
         while let Some((socket, first)) = places.next() {
-            let others = iter::from_fn(|| places.next_if(|place| place.0 == socket));
-            let others = others.map(|(_, local)| local);
-            self.sockets()[socket].announce_for(iter::once(first).chain(others));
+            let mut others = iter::from_fn(|| places.next_if(|place| place.0 == socket));
+            let locals = others.by_ref().map(|(_, local)| local);
+            self.sockets()[socket].announce_for(iter::once(first).chain(locals));
+            // A socket in which no worker sleeps has not looked at them.
+            others.for_each(drop);
         }
     }
 

@@ -82,6 +82,8 @@ impl RebiasBudget {
             self.pops_left.set(u32::MAX);
             return false;
         };
+        // A pop within that call does not ask for the price again.
+        self.pops_left.set(UNKNOWN_PRICE);
         let price = (fence.price)();
         if step == BudgetStep::Rebias && price.is_some() {
             self.pops_left.set(0);

@@ -176,6 +176,25 @@ fn a_refused_fence_leaves_the_elements_until_the_owner_answers() {
     assert_eq!(worker.pop(), Some(1));
 }
 
+/// Reproduces a bug: an owner that takes its oldest elements moved `top` and did not answer.
+#[test]
+fn an_owner_that_takes_its_oldest_element_answers() {
+    counted_fence!(10);
+    let deque = Deque::fixed(Order::Lifo).with_process_fence::<Fence>();
+    let worker = two_elements(&deque);
+    push_and_pop(&worker, 30);
+    assert!(is_biased(&deque));
+    FENCE.is_refused.store(true, SeqCst);
+    let thief = deque.stealer();
+    assert_eq!(thief.steal(), Steal::Retry);
+    assert_eq!(worker.pop_oldest(), Some(0));
+    let calls = FENCE.calls.load(SeqCst);
+    assert_eq!(thief.steal(), Steal::Success(1));
+    assert_eq!(FENCE.calls.load(SeqCst), calls, "the answer is enough");
+    two_elements_more(&worker);
+    assert_eq!((worker.pop(), thief.steal()), (Some(1), Steal::Success(0)));
+}
+
 #[test]
 fn a_refused_fence_does_not_hide_that_the_deque_is_empty() {
     counted_fence!(10);
@@ -311,6 +330,27 @@ fn a_fence_that_uses_the_deque_doubles_nothing() {
         TAKEN.with_borrow(|taken| taken.iter().for_each(|&number| times[number] += 1));
         assert_eq!(times.iter().position(|&times| times != 1), None);
     }
+}
+
+/// Reproduces a bug: a price that pops asked for the price again, once for each element.
+#[test]
+fn a_price_that_pops_is_not_asked_within_itself() {
+    std::thread_local! {
+        static DEPTHS: core::cell::Cell<[u32; 2]> = const { core::cell::Cell::new([0; 2]) };
+    }
+    MEDDLE.set(|| {
+        let [depth, deepest] = DEPTHS.get();
+        DEPTHS.set([depth + 1, deepest.max(depth + 1)]);
+        VICTIM.with(Worker::pop);
+        let [_, deepest] = DEPTHS.get();
+        DEPTHS.set([depth, deepest]);
+    });
+    for _ in 0..100 {
+        VICTIM.with(|worker| while worker.try_push(7).is_ok() {});
+        VICTIM.with(Worker::pop);
+    }
+    MEDDLE.set(|| ());
+    assert_eq!(DEPTHS.get(), [0, 1]);
 }
 
 #[test]

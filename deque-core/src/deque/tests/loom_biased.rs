@@ -300,6 +300,24 @@ fn a_fast_push_against_a_sleeper_with_a_process_fence() {
     });
 }
 
+/// Checks that a thread which looks for the oldest element finds one, in a deque that always has
+/// one.
+#[test]
+fn the_oldest_element_of_a_deque_that_is_never_empty_is_found() {
+    ::loom::model(|| {
+        let deque = Arc::new(Deque::<usize, Fixed<usize, 4>>::fixed(Order::Lifo));
+        let worker = deque.worker().unwrap();
+        worker.try_push(0).unwrap();
+        let observer = {
+            let deque = deque.clone();
+            thread::spawn(move || assert!(deque.oldest().is_some()))
+        };
+        worker.try_push(1).unwrap();
+        assert_eq!(deque.stealer().steal().success(), Some(0));
+        observer.join().unwrap();
+    });
+}
+
 /// Checks that a thief does not miss both of two elements, of which the second is pushed before the
 /// first is stolen.
 #[test]

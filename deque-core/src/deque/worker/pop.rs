@@ -335,6 +335,9 @@ impl<H: Handle> Worker<H> {
             // Ordering: Relaxed, the compare-exchange confirms it. No fence: an owner that moves
             // `top`, as thieves do, does not lower `bottom`, and knows where that is.
             let top = deque.top.load(Ordering::Relaxed);
+            if top.mode() == Mode::Revoking {
+                self.answer_revocation();
+            }
             let oldest = top.position();
             if oldest.distance_to(bottom) <= 0 {
                 return None;
@@ -347,6 +350,17 @@ impl<H: Handle> Worker<H> {
                 return Some(unsafe { H::Element::from_words(words) });
             }
         }
+    }
+
+    /// Answers a thief that revokes the bias, for an owner that has read the mode revoking and
+    /// would not take a fence otherwise.
+    #[cold]
+    fn answer_revocation(&self) {
+        // Ordering: makes every `bottom` visible that was written without a fence to a thief that
+        // sees the answer and takes a fence, as in `load_top_after_fence`. Nothing weaker pairs
+        // with that one.
+        full_fence();
+        self.deque.top.answer();
     }
 }
 

@@ -77,6 +77,23 @@ mod threads {
         assert!(queue.is_empty());
     }
 
+    /// Stops a consumer that has claimed the last element of a block before it goes on to the next
+    /// block.
+    #[test]
+    fn a_queue_is_empty_while_a_consumer_links_the_next_block() {
+        let queue = Injector::new();
+        (0..BLOCK).for_each(|number| queue.push(number));
+        (1..BLOCK).for_each(|_| assert!(queue.steal().is_success()));
+        let head = &queue.head.end.index;
+        let before = head.fetch_add(1, Ordering::SeqCst);
+        assert_eq!((queue.len(), queue.is_empty()), (0, true));
+        queue.push(BLOCK);
+        assert_eq!((queue.len(), queue.is_empty()), (1, false));
+        head.store(before, Ordering::SeqCst);
+        assert_eq!(queue.steal(), Steal::Success(BLOCK - 1));
+        assert_eq!(queue.steal(), Steal::Success(BLOCK));
+    }
+
     #[test]
     fn each_producer_is_served_in_its_order() {
         let queue = Injector::new();
