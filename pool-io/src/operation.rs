@@ -55,6 +55,8 @@ struct State {
     is_polling: bool,
     /// The number of such waits that have ended.
     waits: u32,
+    /// Whether a ring has paused before the next wait, because the descriptor is noisy.
+    has_paused: bool,
     is_cancelled: bool,
     /// The number of times that the kernel has cancelled the operation although the caller has not.
     kernel_cancels: u32,
@@ -87,6 +89,7 @@ impl Operation {
                 progress: 0,
                 is_polling: false,
                 waits: 0,
+                has_paused: false,
                 is_cancelled: false,
                 kernel_cancels: 0,
                 result: None,
@@ -187,7 +190,7 @@ impl Operation {
         if state.is_cancelled {
             return Err(libc::ECANCELED);
         }
-        let is_noisy = state.waits > MANY_WAITS;
+        let is_noisy = state.waits > MANY_WAITS && !state.has_paused;
         match state.request.poll(is_noisy).filter(|_| state.is_polling) {
             Some(call) => Ok(call),
             None => {
@@ -200,17 +203,19 @@ impl Operation {
     /// Reports the result of the call. Called by the backend that has the operation.
     pub(super) fn conclude(&self, result: Result<usize, i32>) -> Next {
         let mut state = lock(&self.state);
-        let result = match result {
-            // The pause of a ring has ended, which replaces the wait.
-            Err(libc::ETIME) if state.is_polling => Ok(0),
-            result => result,
-        };
         match result {
             Ok(_) if state.is_polling && !state.is_cancelled => {
                 state.is_polling = false;
                 state.waits = state.waits.saturating_add(1);
+                state.has_paused = false;
                 return Next::Again;
             }
+            // The pause of a ring has ended. Now it waits: the descriptor may be silent.
+            Err(libc::ETIME) if state.is_polling && !state.is_cancelled => {
+                state.has_paused = true;
+                return Next::Again;
+            }
+            Err(libc::ETIME) if state.is_polling => return state.finish(Err(libc::ECANCELED)),
             Ok(_) if state.is_polling => return state.finish(Err(libc::ECANCELED)),
             Ok(value) => {
                 state.request.keep(value);

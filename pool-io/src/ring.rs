@@ -69,6 +69,9 @@ pub(crate) struct Ring {
     /// The error of these refusals.
     #[cfg(test)]
     refusal: std::sync::atomic::AtomicI32,
+    /// The number of cancels that do not find their operations in a test.
+    #[cfg(test)]
+    vain_cancels: AtomicUsize,
 }
 
 impl Ring {
@@ -102,6 +105,8 @@ impl Ring {
             refusals: AtomicUsize::new(0),
             #[cfg(test)]
             refusal: libc::EAGAIN.into(),
+            #[cfg(test)]
+            vain_cancels: AtomicUsize::new(0),
         })
     }
 
@@ -183,6 +188,10 @@ impl Ring {
         if !self.is_here() {
             return;
         }
+        #[cfg(test)]
+        if take_one(&self.vain_cancels) {
+            return;
+        }
         let mut submission = lock(&self.submission);
         submission.push(cancel(which));
         self.flush(&mut submission);
@@ -240,13 +249,7 @@ impl Ring {
 
     fn enter_to_submit(&self) -> io::Result<usize> {
         #[cfg(test)]
-        if self
-            .refusals
-            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| {
-                left.checked_sub(1)
-            })
-            .is_ok()
-        {
+        if take_one(&self.refusals) {
             let error = self.refusal.load(Ordering::Relaxed);
             return Err(io::Error::from_raw_os_error(error));
         }
@@ -275,6 +278,14 @@ impl Ring {
     pub(super) fn hint_pipe(&self) -> &HintPipe {
         &self.hint
     }
+}
+
+/// Takes one of what is left.
+#[cfg(test)]
+fn take_one(left: &AtomicUsize) -> bool {
+    let one_less = |left: usize| left.checked_sub(1);
+    left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_less)
+        .is_ok()
 }
 
 impl Drop for Ring {

@@ -52,6 +52,18 @@ pub(super) fn is_direct(descriptor: BorrowedFd<'_>) -> bool {
     flags >= 0 && flags & libc::O_DIRECT != 0
 }
 
+/// Lets reads and writes of a pipe return an error instead of waiting.
+///
+/// # Errors
+/// Those of the system, which has none for a pipe.
+pub(super) fn set_nonblocking(pipe: BorrowedFd<'_>) -> io::Result<()> {
+    // SAFETY: the call takes numbers only.
+    if unsafe { libc::fcntl(pipe.as_raw_fd(), libc::F_SETFL, libc::O_NONBLOCK) } != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(())
+}
+
 /// Lets reads and writes of a descriptor wait, if its `open` was not to. Returns whether the system
 /// has done that.
 pub(super) fn let_wait(descriptor: BorrowedFd<'_>) -> bool {

@@ -8,8 +8,8 @@
 //! - the thread that forked is no longer a worker, if it was one. So the free functions use the
 //!   global pool of the child;
 //! - frames that are still on the stack of this thread continue. If one of them must wait for a
-//!   thread of the parent, or would run what other threads of the parent have queued, the process is
-//!   [aborted](abort_if_forked).
+//!   thread of the parent, or would run what other threads of the parent have queued, the process
+//!   is [aborted](abort_if_forked).
 //!
 //! The threads of a pool of the parent keep references to it, and in a child those are never
 //! dropped. So a child frees such a pool only if the threads had ended before the fork.

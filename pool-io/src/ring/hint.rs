@@ -1,9 +1,9 @@
 //! The pipe that wakes a worker which sleeps in its ring, and says where the work is.
 
 use std::{
-    io::{self, PipeReader, PipeWriter, Write, pipe},
+    io::{self, PipeReader, PipeWriter, Read as _, Write as _, pipe},
     mem::ManuallyDrop,
-    os::fd::AsRawFd,
+    os::fd::{AsFd as _, AsRawFd as _},
     sync::{
         Mutex,
         atomic::{AtomicU32, AtomicUsize, Ordering},
@@ -11,12 +11,9 @@ use std::{
     thread::{self, ThreadId},
 };
 
-use pool_std::driver::{ChannelFull, Hint};
+use pool_std::driver::{ChannelFull, Hint, Process};
 
-use crate::{
-    call::{Call, Direction, Memory},
-    system::{lock, poll_until},
-};
+use crate::system::{lock, poll_until, set_nonblocking};
 
 /// The number of bytes of a hint.
 const LENGTH: usize = size_of::<u32>();
@@ -43,6 +40,7 @@ pub(crate) struct HintPipe {
     /// Locked only by the holder of the ring's lock, so locking it never waits.
     reads: Mutex<Reads>,
     is_leaked: bool,
+    process: Process,
 }
 
 /// The reads of the pipe that are in flight.
@@ -68,11 +66,7 @@ impl HintPipe {
     pub(super) fn new() -> io::Result<Self> {
         let (reader, writer) = pipe()?;
         // Only the writer is nonblocking: a ring does not wait for a nonblocking descriptor.
-        //
-        // SAFETY: The call takes numbers only.
-        if unsafe { libc::fcntl(writer.as_raw_fd(), libc::F_SETFL, libc::O_NONBLOCK) } != 0 {
-            return Err(io::Error::last_os_error());
-        }
+        set_nonblocking(writer.as_fd())?;
         Ok(Self {
             reader,
             writer,
@@ -81,6 +75,7 @@ impl HintPipe {
             unread: AtomicUsize::new(0),
             reads: Mutex::default(),
             is_leaked: false,
+            process: Process::current(),
         })
     }
 
@@ -97,11 +92,15 @@ impl HintPipe {
         )
     }
 
-    /// Writes a hint. Never blocks.
+    /// Writes a hint. Never blocks. Does nothing in a child of the process, whose parent reads the
+    /// pipe.
     ///
     /// # Errors
     /// If the pipe is full. Then it holds hints that end the read.
     pub(super) fn send(&self, hint: Hint) -> Result<(), ChannelFull> {
+        if self.process != Process::current() {
+            return Ok(());
+        }
         // Ordering: Relaxed; a count that is too low or too high costs a hint or a look.
         self.unread.fetch_add(1, Ordering::Relaxed);
         // The system writes this few bytes completely or not at all.
@@ -159,7 +158,7 @@ impl HintPipe {
     }
 
     /// Waits, without a ring, until the pipe contains hints, but at most for this number of
-    /// milliseconds, and takes the hints out.
+    /// milliseconds, and takes the hints out. The ring must not submit another read of the pipe.
     pub(super) fn wait_without_ring(&self, milliseconds: libc::c_int) {
         let descriptor = self.reader.as_raw_fd();
         let mut pipe = [libc::pollfd {
@@ -169,28 +168,17 @@ impl HintPipe {
         }];
         // An error is an early return.
         let _ = poll_until(&mut pipe, milliseconds);
-        let mut buffer = [[0; LENGTH]; HINTS];
-        let read = Call::Transfer {
-            direction: Direction::Read,
-            descriptor,
-            memory: Memory {
-                address: buffer.as_mut_ptr().cast(),
-                length: HINTS * LENGTH,
-            },
-            position: None,
-            is_stream: true,
-        };
-        // A read that the kernel has in flight may be faster, so this one must not wait.
-        //
-        // SAFETY: 1. the buffer lives in this frame and the descriptor is our own; no other code
-        // accesses it.
-        let Ok(bytes) = (unsafe { read.execute_at_once() }) else {
-            // No hint has arrived, or the system cannot refuse to wait: then the hints stay in the
-            // pipe.
-            std::thread::yield_now();
+        let mut buffer = [0; HINTS * LENGTH];
+        // A read that the kernel has in flight may be faster, so this one must not wait. Before
+        // Linux 6.4, only the flag of the descriptor prevents that for a pipe.
+        let is_nonblocking = set_nonblocking(self.reader.as_fd());
+        let read = is_nonblocking.and_then(|()| (&self.reader).read(&mut buffer));
+        let Ok(bytes) = read else {
+            // No hint has arrived.
+            thread::yield_now();
             return;
         };
-        let hints = &buffer[..bytes / LENGTH];
+        let (hints, _rest) = buffer[..bytes].as_chunks::<LENGTH>();
         // Ordering: Relaxed, see `send`.
         self.unread.fetch_sub(hints.len(), Ordering::Relaxed);
         self.keep_newest(hints.iter().map(|&hint| u32::from_ne_bytes(hint)));

@@ -7,6 +7,7 @@ use std::{
         atomic::{AtomicBool, Ordering, fence},
     },
     task::Waker,
+    time::{Duration, Instant},
 };
 
 use pool_std::driver::Pool;
@@ -23,8 +24,11 @@ mod tests;
 /// How many entries can be submitted by one call. More are submitted by several calls.
 const ENTRIES: u32 = 64;
 
-/// The interval in milliseconds at which operations in flight are cancelled again at the end of a
-/// pool.
+/// The interval in milliseconds at which operations are cancelled again that are in flight although
+/// they were cancelled.
+///
+/// When an operation is cancelled, the kernel may be restarting it, for example a read whose bytes
+/// another read has taken. Then the cancel does not find it, and the kernel does not say so.
 const CANCEL_AGAIN_AFTER: libc::c_int = 50;
 
 /// The rings of a pool: one per worker, and the completer's own.
@@ -42,8 +46,17 @@ pub(crate) struct Rings {
 struct Inbox {
     /// Operations of threads that may end before the operation does, or that a ring has abandoned.
     operations: Vec<Arc<Operation>>,
+    /// Operations whose cancel may have to be repeated.
+    cancelled: Vec<Arc<Operation>>,
     /// Tasks to wake. Their wakers are code of the user.
     wakers: Vec<Waker>,
+}
+
+/// Cancelled operations that have not finished. The completer cancels them again.
+struct Cancels {
+    operations: Vec<Arc<Operation>>,
+    /// When it last did so, or when the first of them was cancelled.
+    last: Instant,
 }
 
 impl Rings {
@@ -103,12 +116,10 @@ impl Rings {
         // If the operation has no ring yet, it was handed to the completer, which sees the cancel
         // when it takes the operation.
         if let Some(ring) = operation.ring() {
-            let ring = &self.rings[ring];
-            ring.cancel(Some(operation));
-            if ring.is_refused() {
-                // The completer repeats the submission.
-                self.event.increase();
-            }
+            self.rings[ring].cancel(Some(operation));
+            // The completer repeats the cancel, and a submission that the kernel has refused.
+            lock(&self.inbox).cancelled.push(operation.clone());
+            self.event.increase();
         }
     }
 
@@ -180,20 +191,22 @@ impl Rings {
     /// Serves the rings until the pool has ended.
     fn complete(&self, pool: Pool<'_>) {
         let mut cancelled = vec![false; self.rings.len()];
+        let mut cancels = Cancels::new();
         loop {
             // Liveness: the kernel increases the counter for each completion that no thread waits
             // for, and threads do so after they have put something into the inbox. The counter
             // stays above zero until we have reset it, and after that we look at everything.
             //
-            // At the end of the pool, the kernel may be restarting an operation when all operations
-            // are cancelled, and then the cancel does not find it. So the cancel is repeated.
-            if !self.has_ended() {
+            // A cancel that the kernel has not heeded is repeated; at the end of the pool, that of
+            // all operations.
+            if !self.has_ended() && cancels.operations.is_empty() {
                 self.event.wait_and_reset();
             } else if !self.event.wait_and_reset_within(CANCEL_AGAIN_AFTER) {
                 cancelled.fill(false);
             }
             let has_ended = self.has_ended();
-            self.empty_inbox(pool, has_ended);
+            self.empty_inbox(pool, &mut cancels, has_ended);
+            cancels.repeat(&self.rings);
             let mut is_done = true;
             for (ring, is_cancelled) in self.rings.iter().zip(&mut cancelled) {
                 let is_flushed = ring.repeat();
@@ -220,8 +233,13 @@ impl Rings {
         }
     }
 
-    fn empty_inbox(&self, pool: Pool<'_>, has_ended: bool) {
-        let Inbox { operations, wakers } = mem::take(&mut *lock(&self.inbox));
+    fn empty_inbox(&self, pool: Pool<'_>, cancels: &mut Cancels, has_ended: bool) {
+        let Inbox {
+            operations,
+            cancelled,
+            wakers,
+        } = mem::take(&mut *lock(&self.inbox));
+        cancels.add(cancelled);
         for operation in operations {
             if has_ended {
                 follow(pool, operation.abandon());
@@ -237,5 +255,38 @@ impl Rings {
     fn is_inbox_empty(&self) -> bool {
         let inbox = lock(&self.inbox);
         inbox.operations.is_empty() && inbox.wakers.is_empty()
+    }
+}
+
+impl Cancels {
+    fn new() -> Self {
+        Self {
+            operations: Vec::new(),
+            last: Instant::now(),
+        }
+    }
+
+    fn add(&mut self, mut operations: Vec<Arc<Operation>>) {
+        if self.operations.is_empty() {
+            self.last = Instant::now();
+        }
+        self.operations.append(&mut operations);
+    }
+
+    /// Cancels the operations again, unless it is too early.
+    fn repeat(&mut self, rings: &[Ring]) {
+        self.operations.retain(|operation| !operation.is_finished());
+        let interval = Duration::from_millis(CANCEL_AGAIN_AFTER as u64);
+        if self.operations.is_empty() || self.last.elapsed() < interval {
+            return;
+        }
+        self.last = Instant::now();
+        for operation in &self.operations {
+            // The entry has the address of the operation, which is not another's as long as it is
+            // here.
+            if let Some(ring) = operation.ring() {
+                rings[ring].cancel(Some(operation));
+            }
+        }
     }
 }

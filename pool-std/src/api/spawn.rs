@@ -41,9 +41,9 @@ where
 /// Spawns jobs on the current pool as [`spawn`] does, without waiting for them.
 ///
 /// The jobs that the iterator yields are queued in batches: up to 64 jobs need one fence and one
-/// decision about which workers to wake, whereas `spawn` needs one of each per job. The caller wakes
-/// a few sleeping workers, at most eight by default, and these wake others as long as there are
-/// jobs. A worker that spawns runs the newest job first.
+/// decision about which workers to wake, whereas `spawn` needs one of each per job. The caller
+/// wakes a few sleeping workers, at most eight by default, and these wake others as long as there
+/// are jobs. A worker that spawns runs the newest job first.
 ///
 /// A job may have to wait until the iterator has yielded 64 jobs or has ended. So the iterator must
 /// not wait for a job.

@@ -97,6 +97,24 @@ fn the_completer_repeats_a_cancel_that_was_refused() {
     });
 }
 
+/// The kernel may be restarting an operation when it is cancelled.
+#[test]
+fn the_completer_repeats_a_cancel_that_was_in_vain() {
+    on_a_worker(|rings| {
+        let ring = &rings.rings[0];
+        let (first, _writer) = silent_read();
+        let (second, _writer) = silent_read();
+        ring.vain_cancels.store(3, Ordering::Relaxed);
+        first.cancel();
+        second.cancel();
+        for read in [first, second] {
+            wait_for_completer(&read);
+            let error = read.wait().unwrap_err().error;
+            assert_eq!(error.raw_os_error(), Some(libc::ECANCELED));
+        }
+    });
+}
+
 /// The completion would be lost for the worker, which may be about to wait for it.
 #[test]
 fn the_completer_never_reaps_for_a_worker_that_sleeps() {
