@@ -155,7 +155,7 @@ impl Helpers {
                 Ok(call) => unsafe { call.execute() },
                 Err(error) => Err(error),
             };
-            if follow(pool, operation.conclude(result)) {
+            if follow(pool, operation.conclude_own_call(result)) {
                 self.submit_again(pool, operation);
             }
         }

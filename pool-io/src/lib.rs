@@ -80,6 +80,12 @@ mod stack;
 #[cfg(not(loom))]
 mod system;
 
+/// Processes that fork, for tests.
+#[cfg(all(test, target_pointer_width = "64", not(any(loom, miri))))]
+#[path = "../../pool-std/tests/support/fork.rs"]
+#[allow(dead_code, reason = "another crate's tests use the rest")]
+mod forking;
+
 #[cfg(not(loom))]
 pub use {
     api::{backend, open, read, read_at, sync, write, write_at},

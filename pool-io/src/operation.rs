@@ -200,10 +200,21 @@ impl Operation {
         }
     }
 
+    /// Reports the result of a call that a thread of the backend has made. Such a thread is not
+    /// cancelled, so `ECANCELED` is an error of the file, for example of a timer whose clock was
+    /// set.
+    pub(super) fn conclude_own_call(&self, result: Result<usize, i32>) -> Next {
+        if result == Err(libc::ECANCELED) {
+            let mut state = lock(&self.state);
+            return state.fail(libc::ECANCELED);
+        }
+        self.conclude(result)
+    }
+
     /// Reports the result of the call. Called by the backend that has the operation.
     pub(super) fn conclude(&self, result: Result<usize, i32>) -> Next {
         let mut state = lock(&self.state);
-        match result {
+        let error = match result {
             Ok(_) if state.is_polling && !state.is_cancelled => {
                 state.is_polling = false;
                 state.waits = state.waits.saturating_add(1);
@@ -222,7 +233,7 @@ impl Operation {
                 let value = state.progress + value;
                 return state.finish(Ok(value));
             }
-            Err(_) if state.is_cancelled => {}
+            Err(error) if state.is_cancelled => error,
             // A signal has interrupted the call, which the caller did not request.
             Err(libc::EINTR) => return Next::Again,
             // The caller did not request this either: the thread that started the call has ended,
@@ -239,20 +250,15 @@ impl Operation {
             }
             // Another process has a lease on the file, and has some time to give it up.
             Err(libc::EAGAIN) if state.request.wait_to_open() => return Next::Again,
-            Err(_) => {}
-        }
-        let error = match result {
-            Err(libc::EINTR | libc::EAGAIN) if state.is_cancelled => Err(libc::ECANCELED),
+            Err(error) => error,
+        };
+        let error = match error {
+            libc::EINTR | libc::EAGAIN if state.is_cancelled => libc::ECANCELED,
             // The error is the same as when a thread of the process cannot be started.
-            Err(libc::ECANCELED) if !state.is_cancelled => Err(libc::EAGAIN),
-            result => result,
+            libc::ECANCELED if !state.is_cancelled => libc::EAGAIN,
+            error => error,
         };
-        // The bytes that were transferred count. The caller finds the error again if it continues.
-        let result = match state.progress {
-            0 => error,
-            bytes => Ok(bytes),
-        };
-        state.finish(result)
+        state.fail(error)
     }
 
     /// Finishes an operation that the backend will no longer carry out.
@@ -334,6 +340,15 @@ impl State {
     fn set_result(&mut self, result: Result<usize, i32>) {
         self.request.release_file();
         self.result = Some(result);
+    }
+
+    /// Finishes with an error. The bytes that were transferred before it count: the caller finds the
+    /// error again if it continues.
+    fn fail(&mut self, error: i32) -> Next {
+        self.finish(match self.progress {
+            0 => Err(error),
+            bytes => Ok(bytes),
+        })
     }
 
     fn finish(&mut self, result: Result<usize, i32>) -> Next {

@@ -11,14 +11,15 @@ use std::{
     io::Write,
     pin::Pin,
     process,
-    task::{Context, Poll, Waker},
+    sync::{Arc, mpsc},
+    task::{Context, Poll, Wake, Waker},
     thread,
     time::Duration,
 };
 
 use pool_io::{Completion, File, IoBackend, OpenOptions, ThreadPoolBuilderExt as _, Transfer};
 use pool_std::ThreadPoolBuilder;
-use support::{alone, in_child};
+use support::{End, alone, end_of, fork, in_child};
 
 /// Reads the manifest of this crate.
 fn reads() -> bool {
@@ -95,6 +96,44 @@ fn an_operation_of_the_parent_is_cancelled_in_the_child() {
                     writer.write_all(b"later").unwrap();
                     assert_eq!(read.unwrap().wait().unwrap().data(), b"later");
                 }
+            });
+        }
+    });
+}
+
+/// A thread of the backend goes on after the waker, with what it shares with the parent's.
+#[test]
+fn a_child_that_leaves_a_waker_is_ended() {
+    struct Forks(mpsc::Sender<Option<libc::pid_t>>);
+
+    impl Wake for Forks {
+        fn wake(self: Arc<Self>) {
+            self.0.send(fork()).unwrap();
+        }
+    }
+
+    alone(|| {
+        for backend in [IoBackend::Ring, IoBackend::HelperThreads] {
+            let builder = ThreadPoolBuilder::new().num_threads(1).io(backend);
+            let Ok(pool) = builder.build() else { continue };
+            pool.install(|| {
+                let start = || {
+                    let (reader, writer) = std::io::pipe().unwrap();
+                    let read = pool_io::read(&File::new(reader).unwrap(), vec![0; 16]);
+                    (read, writer)
+                };
+                let (sender, children) = mpsc::channel();
+                let (mut read, mut writer) = start();
+                let waker = Arc::new(Forks(sender)).into();
+                let polled = Pin::new(&mut read).poll(&mut Context::from_waker(&waker));
+                assert!(polled.is_pending());
+                writer.write_all(b"abc").unwrap();
+                let child = children.recv().unwrap().expect("the parent sends it");
+                assert_eq!(end_of(child), End::Signal(libc::SIGABRT));
+                assert_eq!(read.wait().unwrap().data(), b"abc");
+                let (read, mut writer) = start();
+                writer.write_all(b"abc").unwrap();
+                assert_eq!(read.wait().unwrap().data(), b"abc");
             });
         }
     });

@@ -51,6 +51,14 @@ fn what_no_caller_asked_for_is_tried_again() {
     expect_result(&read, read.conclude(Ok(3)), Ok(3));
 }
 
+/// A timer whose clock is set fails so, and only once.
+#[test]
+fn an_error_of_the_file_is_not_taken_for_a_cancel_of_the_kernel() {
+    let read = read();
+    let next = read.conclude_own_call(Err(libc::ECANCELED));
+    expect_result(&read, next, Err(libc::ECANCELED));
+}
+
 /// It has no thread for it, or a signal comes each time that it starts one.
 #[test]
 fn what_the_kernel_cancels_again_and_again_fails() {

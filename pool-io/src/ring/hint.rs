@@ -15,6 +15,9 @@ use pool_std::driver::{ChannelFull, Hint, Process};
 
 use crate::system::{lock, poll_until, set_nonblocking};
 
+#[cfg(all(test, target_pointer_width = "64", not(miri)))]
+mod tests;
+
 /// The number of bytes of a hint.
 const LENGTH: usize = size_of::<u32>();
 

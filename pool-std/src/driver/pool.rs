@@ -8,6 +8,7 @@ use std::{
 };
 
 use crate::{
+    fork,
     panics::drop_quietly,
     platform::Registry,
     thread_pool::{id::PoolId, threads::Belonging},
@@ -129,6 +130,7 @@ impl Pool<'_> {
     /// # Ok::<(), pool_std::BuildError>(())
     /// ```
     pub fn run_and_handle_panic(self, what: &'static str, closure: impl FnOnce()) {
+        let closure = || fork::abort_if_forked_in(self.0, &|| true, closure);
         self.0.data().handlers.run_and_handle_panic(what, closure);
     }
 

@@ -2,12 +2,8 @@
 
 use std::{sync::Barrier, thread};
 
-#[path = "../../../../pool-std/tests/support/fork.rs"]
-#[allow(dead_code, reason = "another crate's tests use the rest")]
-mod support;
-
 use super::*;
-use support::{alone, in_child};
+use crate::forking::{alone, in_child};
 
 /// A thread of the parent is finishing the operation when another one forks. So the state is locked
 /// in the child.
