@@ -113,7 +113,7 @@ impl<P: Platform> WorkerThread<P> {
     /// Searches everywhere until there is a job, or until the latch is set (`None`).
     pub(super) fn search(&self, latch: &CoreLatch, setter: Setter) -> Option<Found> {
         // This worker has just found its own deque empty.
-        self.shared().forget_posted();
+        self.shared().forget_jobs();
         loop {
             let mut idle = Idle::begin(self, setter);
             let end = idle.search(latch);

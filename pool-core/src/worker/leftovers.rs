@@ -86,8 +86,8 @@ impl<P: Platform> WorkerThread<P> {
 
     /// Records that this worker is about to put a job on its deque for which another worker waits
     /// in isolation, and which that one does not take from there. Until the worker has [run what it
-    /// owes](Self::run_owed_jobs), thieves take the jobs of its deque one by one: a thief that
-    /// moved some to its own deque could leave them there.
+    /// owes](Self::run_owed_jobs), or searches because its deque is empty, thieves take the jobs of
+    /// its deque one by one: a thief that moved some to its own deque could leave them there.
     pub fn note_owed_job(&self) {
         self.shared().note_owed_job();
     }
@@ -98,7 +98,7 @@ impl<P: Platform> WorkerThread<P> {
         if self.shared().owes_job() {
             // They belong to what the other worker waits for.
             self.run_leftovers_isolated();
-            self.shared().forget_owed_jobs();
+            self.shared().forget_jobs();
         }
     }
 }

@@ -162,12 +162,13 @@ impl<P: Platform> WorkerShared<P> {
 
     /// Notes that the worker's deque is empty.
     #[inline]
-    pub(super) fn forget_posted(&self) {
+    pub(super) fn forget_jobs(&self) {
         // Ordering: Relaxed; the worker alone writes this, here and above.
-        let held = self.may_hold.load(Ordering::Relaxed);
-        if held & POSTED != 0 {
-            // Ordering: Relaxed; a thread that does not see it yet wakes one worker too many.
-            self.may_hold.store(held & !POSTED, Ordering::Relaxed);
+        if self.may_hold.load(Ordering::Relaxed) != 0 {
+            // Ordering: Release pairs with `owes_job`: a thief that sees this claims none of the
+            // jobs that were there. A thread that does not see it yet wakes one worker too many, or
+            // steals one job instead of several.
+            self.may_hold.store(0, Ordering::Release);
         }
     }
 
@@ -185,18 +186,10 @@ impl<P: Platform> WorkerShared<P> {
         self.may_hold.store(held | OWED, Ordering::Relaxed);
     }
 
-    /// Notes that the deque is empty, before the worker leaves.
-    pub(super) fn forget_owed_jobs(&self) {
-        // Ordering: Relaxed for the load; the worker alone writes this. Release pairs with
-        // `owes_job`: a thief that sees this claims none of the jobs that were there.
-        let held = self.may_hold.load(Ordering::Relaxed);
-        self.may_hold.store(held & !OWED, Ordering::Release);
-    }
-
     /// Whether the deque may hold a job that a worker waits for in isolation and may not take. A
     /// thief asks when it has seen the job.
     pub(crate) fn owes_job(&self) -> bool {
-        // Ordering: Acquire pairs with `forget_owed_jobs`. A value that `note_posted` has stored
+        // Ordering: Acquire pairs with `forget_jobs`. A value that `note_posted` has stored
         // since publishes nothing. The thief's claim fails then, too, since it is an exchange,
         // which acts on the newest position.
         self.may_hold.load(Ordering::Acquire) & OWED != 0

@@ -2,12 +2,15 @@
 
 use std::{array, sync::Arc};
 
+use sleep_core::CoreLatch;
+
 use super::{super::*, crowd::while_asleep};
 use crate::{
     Isolation,
     job::{JobContext, JobRef, StackJob},
     latch::BlockingLatch,
     testing::{Test, registry, workers},
+    worker::idle::Setter,
 };
 
 /// Calls a closure with workers and jobs, and then runs those that are left anywhere.
@@ -94,13 +97,36 @@ fn nothing_is_moved_from_a_worker_that_owes_a_job() {
         );
         owner.run_owed_jobs();
         assert!(owner.own().is_empty() && !owner.shared().owes_job());
-        assert!(
-            owner.shared().may_hold_posted(),
-            "one note leaves the other"
-        );
 
         // SAFETY: 1. as above.
         unsafe { owner.post_many(later) };
+        assert!(steal_one(thief) + steal_one(thief) > 0, "it owes none");
+    });
+}
+
+/// Reproduces a bug: a worker that had owed a job once owed it until it left. Then it ran whatever
+/// was on its deque.
+#[test]
+fn a_worker_that_searches_owes_nothing() {
+    with_jobs(|_, [owner, thief]: &[_; 2], jobs: [_; 16]| {
+        let (owed, later) = jobs.split_at(8);
+        owner.note_owed_job();
+        // SAFETY: 1. each is used for this alone.
+        unsafe { owner.post_many(owed) };
+        for job in core::iter::from_fn(|| owner.take_deque_job()) {
+            // SAFETY: 1. the deque gave it to us alone.
+            unsafe { owner.run(job) };
+        }
+        let latch = CoreLatch::new();
+        // SAFETY: 1. the latch is in this frame; 2. no thread waits for it.
+        let waiter_sleeps = unsafe { CoreLatch::set(&raw const latch) };
+        assert!(!waiter_sleeps);
+        assert!(owner.search(&latch, Setter::Outside).is_none());
+        assert!(!owner.shared().owes_job() && !owner.shared().may_hold_posted());
+        // SAFETY: 1. as above.
+        unsafe { owner.post_many(later) };
+        owner.run_owed_jobs();
+        assert_eq!(owner.own().len(), 8, "it leaves them to others");
         assert!(steal_one(thief) + steal_one(thief) > 0, "it owes none");
     });
 }
