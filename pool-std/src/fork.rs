@@ -74,6 +74,26 @@ impl Process {
         // Ordering: Relaxed. The counter changes in a child, before the child has a second thread.
         Self(FORKS.load(Ordering::Relaxed))
     }
+
+    /// Aborts the process with an explanation, unless it is this one: for a thread that is about to
+    /// wait for a thread of the process in which this value was obtained. In a child, it would wait
+    /// forever.
+    ///
+    /// # Examples
+    /// ```
+    /// use pool_std::driver::Process;
+    ///
+    /// let process = Process::current();
+    /// // ... code of the user, which may fork ...
+    /// process.abort_if_forked();
+    /// // ... a wait for a thread that was started above ...
+    /// ```
+    #[inline]
+    pub fn abort_if_forked(self) {
+        if self != Self::current() {
+            abort();
+        }
+    }
 }
 
 impl Default for Process {
@@ -108,16 +128,7 @@ fn has_forked() -> ! {
 /// about to wait for a thread of the pool: it would wait forever, in a frame that cannot be left.
 #[inline]
 pub(crate) fn abort_if_forked(registry: &Registry) {
-    abort_unless_in(registry.data().process);
-}
-
-/// Aborts the process unless it is this one. For a thread that is about to wait for a thread of
-/// that process, as [`abort_if_forked`] says.
-#[inline]
-pub(crate) fn abort_unless_in(process: Process) {
-    if process != Process::current() {
-        abort();
-    }
+    registry.data().process.abort_if_forked();
 }
 
 /// Calls a closure of the user in a frame that, after the closure, waits for a thread of the pool

@@ -7,7 +7,7 @@ use std::{
     thread,
 };
 
-use pool_std::{PoolHandle, ThreadBuilder};
+use pool_std::{PoolHandle, ThreadBuilder, driver::Process};
 
 /// A way to start the threads of a pool.
 pub trait ThreadSpawn: private::Sealed {
@@ -61,17 +61,51 @@ pub fn standard(thread: &ThreadBuilder) -> thread::Builder {
     builder
 }
 
-/// Calls a closure that builds a pool and owns it, and waits for the threads of the pool then, also
-/// if the closure panics. The scope of the threads would wait as well, but without telling the
-/// pool's handlers that this thread waits.
-///
-/// The closure sets `pool` before the first thread may run, because the build may fail after that.
-pub fn until_stopped<R>(pool: &OnceCell<PoolHandle>, closure: impl FnOnce() -> R) -> R {
-    // Jobs that run in the wait must not find that this thread is panicking.
-    let result = catch_unwind(AssertUnwindSafe(closure));
-    // An error says that this thread would wait for itself. Then only the scope waits.
-    _ = pool.get().map(PoolHandle::wait_until_stopped);
-    result.unwrap_or_else(|panic| resume_unwind(panic))
+/// The threads of a pool that may borrow, and what waits for them.
+#[derive(Debug, Default)]
+pub struct ScopedThreads {
+    /// The pool that they serve. It is set before the first thread may run, because the build may
+    /// fail after that.
+    pool: OnceCell<PoolHandle>,
+}
+
+impl ScopedThreads {
+    /// Starts a thread that runs a wrapper.
+    ///
+    /// # Errors
+    /// If the system refuses the thread.
+    pub fn spawn<'scope, 'env>(
+        &'env self,
+        scope: &'scope thread::Scope<'scope, 'env>,
+        thread: ThreadBuilder,
+        wrapper: &'scope (impl Fn(ThreadBuilder) + Sync),
+    ) -> io::Result<()> {
+        self.pool.get_or_init(|| thread.pool());
+        let builder = standard(&thread);
+        builder.spawn_scoped(scope, || wrapper(thread)).map(drop)
+    }
+
+    /// Sets the pool, if it has started no thread: an adopted one may be its only worker.
+    pub fn note_pool(&self, pool: impl FnOnce() -> PoolHandle) {
+        self.pool.get_or_init(pool);
+    }
+
+    /// Calls a closure that builds a pool and owns it, and waits for the threads of the pool then,
+    /// also if the closure panics. The scope of the threads would wait as well, but without telling
+    /// the pool's handlers that this thread waits.
+    ///
+    /// A child of this process would wait for threads of its parent, and is aborted.
+    pub fn until_stopped<R>(&self, closure: impl FnOnce() -> R) -> R {
+        let process = Process::current();
+        // Jobs that run in the wait must not find that this thread is panicking.
+        let result = catch_unwind(AssertUnwindSafe(closure));
+        if let Some(pool) = self.pool.get() {
+            process.abort_if_forked();
+            // An error says that this thread would wait for itself. Then only the scope waits.
+            _ = pool.wait_until_stopped();
+        }
+        result.unwrap_or_else(|panic| resume_unwind(panic))
+    }
 }
 
 mod private {

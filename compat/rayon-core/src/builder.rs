@@ -1,13 +1,13 @@
 //! The settings of a pool.
 
-use std::{cell::OnceCell, fmt, io, thread};
+use std::{fmt, io, thread};
 
 use pool_std::ThreadBuilder;
 use rayon_names::{
     error::{ThreadPoolBuildError, in_rayons_words},
     guests,
     settings::Settings,
-    spawn::{CustomSpawn, DefaultSpawn, ThreadSpawn, standard, until_stopped},
+    spawn::{CustomSpawn, DefaultSpawn, ScopedThreads, ThreadSpawn},
 };
 
 use crate::thread_pool::ThreadPool;
@@ -57,17 +57,12 @@ impl ThreadPoolBuilder {
         W: Fn(ThreadBuilder) + Sync,
         F: FnOnce(&ThreadPool) -> R,
     {
+        let threads = ScopedThreads::default();
         thread::scope(|scope| {
-            let started = OnceCell::new();
-            until_stopped(&started, || {
-                let spawn = |thread: ThreadBuilder| {
-                    started.get_or_init(|| thread.pool());
-                    let builder = standard(&thread);
-                    builder.spawn_scoped(scope, || wrapper(thread)).map(drop)
-                };
+            threads.until_stopped(|| {
+                let spawn = |thread| threads.spawn(scope, thread, &wrapper);
                 let pool = self.spawn_handler(spawn).build()?;
-                // An adopted thread may be its only worker.
-                started.get_or_init(|| pool.handle());
+                threads.note_pool(|| pool.handle());
                 Ok(with_pool(&pool))
             })
         })

@@ -6,9 +6,13 @@
 #[allow(dead_code, reason = "another crate's tests use the rest")]
 mod support;
 
-use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::{
+    process,
+    sync::atomic::{AtomicUsize, Ordering::SeqCst},
+};
 
-use support::{alone, in_child};
+use rayon_core::{ThreadBuilder, ThreadPoolBuilder};
+use support::{End, alone, end_of, fork, in_child};
 
 fn the_global_pool_works() -> bool {
     let count = AtomicUsize::new(0);
@@ -35,5 +39,21 @@ fn a_child_has_a_global_pool_of_its_own() {
             let builder = rayon_core::ThreadPoolBuilder::new().num_threads(3);
             builder.build_global().is_ok() && rayon_core::current_num_threads() == 3
         });
+    });
+}
+
+/// The scope of the standard library would wait for the threads as well.
+#[test]
+fn a_child_that_leaves_a_scoped_pool_is_ended() {
+    alone(|| {
+        for threads in 1..3 {
+            let builder = ThreadPoolBuilder::new().num_threads(threads);
+            let child = builder.build_scoped(ThreadBuilder::run, |_| fork());
+            // The child does not come here.
+            let Some(child) = child.unwrap() else {
+                process::exit(1)
+            };
+            assert_eq!(end_of(child), End::Signal(libc::SIGABRT));
+        }
     });
 }

@@ -174,7 +174,7 @@ fn block(begin: impl FnOnce(Signal)) {
     let signal = Signal(Target::Thread(&raw const latch));
     let begun = catch_unwind(AssertUnwindSafe(|| begin(signal)));
     if !latch.probe() {
-        fork::abort_unless_in(process);
+        process.abort_if_forked();
     }
     // Liveness: as in `wait`.
     latch.wait();

@@ -13,10 +13,7 @@ use super::{
     panics::{FirstPanics, Record},
     system::SystemThread,
 };
-use crate::{
-    fork::{self, Process},
-    thread_pool::handlers::PanicHandler,
-};
+use crate::{fork::Process, thread_pool::handlers::PanicHandler};
 
 mod guards;
 mod looks;
@@ -356,7 +353,7 @@ impl Turns {
     /// wait for one of them.
     fn abort_in_child(&self) {
         if let Some(&process) = self.process.get() {
-            fork::abort_unless_in(process);
+            process.abort_if_forked();
         }
     }
 
