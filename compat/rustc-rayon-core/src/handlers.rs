@@ -91,8 +91,10 @@ impl<S> ThreadPoolBuilder<S> {
     }
 
     /// Sets a closure that a thread calls before it runs: a worker when it starts and when it has
-    /// slept, and a thread outside every pool when it has waited for this one. It may wait, for a
-    /// token of a jobserver. In the closure the thread does not count as a worker.
+    /// slept, and a thread outside every pool when it has waited for a call that a worker has run
+    /// for it, such as `install`, or for the threads of a scoped pool. It does not when it has
+    /// waited at the end of an `in_place_scope` or for a broadcast. The closure may wait, for a
+    /// token of a jobserver. In it the thread does not count as a worker.
     pub fn acquire_thread_handler<H>(mut self, acquire_thread_handler: H) -> Self
     where
         H: Fn() + Send + Sync + 'static,
@@ -102,8 +104,9 @@ impl<S> ThreadPoolBuilder<S> {
     }
 
     /// Sets a closure that a thread calls before it waits: a worker before it sleeps and when it
-    /// ends, and a thread outside every pool before it waits for this one. In the closure the
-    /// thread does not count as a worker.
+    /// ends, and a thread outside every pool before it waits as said for
+    /// [`acquire_thread_handler`](Self::acquire_thread_handler). In the closure the thread does not
+    /// count as a worker.
     pub fn release_thread_handler<H>(mut self, release_thread_handler: H) -> Self
     where
         H: Fn() + Send + Sync + 'static,

@@ -7,7 +7,7 @@
     target_arch = "riscv64"
 ))]
 use core::arch::asm;
-use core::{fmt, marker::PhantomData, ptr};
+use core::{fmt, marker::PhantomData, ptr, sync::atomic::compiler_fence};
 
 use crate::primitive::{AtomicPtr, Ordering};
 
@@ -53,6 +53,9 @@ pub unsafe trait CoreLocal: 'static {
 
     /// Sets this core's pointer.
     ///
+    /// The compiler must not move accesses to memory across the call: an interrupt handler of this
+    /// core that finds the pointer may read the worker that it leads to.
+    ///
     /// # Safety
     /// 1. Only a pool calls this: pools dereference the pointer.
     unsafe fn set(pointer: *const ());
@@ -90,9 +93,13 @@ unsafe impl<T: CoreNumber> CoreLocal for Numbered<T> {
     }
 
     unsafe fn set(pointer: *const ()) {
-        T::pointers()[T::number()]
-            .0
-            .store(pointer.cast_mut(), Ordering::Relaxed);
+        let place = &T::pointers()[T::number()].0;
+        // Ordering: these fences pair with nothing on another core. They keep the compiler from
+        // moving the worker's initialization behind the store, and the end of its frame before it:
+        // a handler of this core may come in between.
+        compiler_fence(Ordering::SeqCst);
+        place.store(pointer.cast_mut(), Ordering::Relaxed);
+        compiler_fence(Ordering::SeqCst);
     }
 }
 
@@ -123,8 +130,8 @@ impl Default for CorePointer {
     }
 }
 
-/// Defines a [`CoreLocal`] pointer in one register. The instructions access no memory. The compiler
-/// keeps their order, since none is `pure`.
+/// Defines a [`CoreLocal`] pointer in one register. The compiler keeps the order of the
+/// instructions, since none is `pure`.
 #[cfg(any(
     target_arch = "aarch64",
     target_arch = "riscv32",
@@ -149,8 +156,11 @@ macro_rules! register {
 
             #[inline]
             unsafe fn set(pointer: *const ()) {
+                // For the compiler this may access any memory: what a handler of this core finds by
+                // the pointer is written before, and not reused before.
+                //
                 // SAFETY: as in `get`; no other software uses the register.
-                unsafe { asm!($write, in(reg) pointer, options(nomem, nostack, preserves_flags)) };
+                unsafe { asm!($write, in(reg) pointer, options(nostack, preserves_flags)) };
             }
         }
     };
