@@ -15,13 +15,20 @@ const ANSWER_PRICE: u32 = if cfg!(test) { 16 } else { 128 };
 /// How many more pops take fences before the owner biases the deque again.
 ///
 /// This is the ski rental problem. The owner takes fences until their cost since the last steal
-/// equals the cost of the revocation that a bias leads to later, if that is like the last one. Then
-/// the total is at most twice the cost of the better choice, whatever the thieves do.
+/// equals the cost of the revocation that a bias leads to later. It expects the average of those
+/// that were, in which the last one counts a quarter, and older ones less. Then the total is at
+/// most twice the cost of the better choice, if thieves go on as they did. If the last one counted
+/// alone, a single process fence would keep the deque fenced for long: a steal restarts the count,
+/// and thousands of pops without one seldom come.
 pub(in crate::deque) struct RebiasBudget {
     /// Fenced pops that are left; zero if no count is under way.
     pops_left: Cell<u32>,
     /// The position that the last fenced pop read from `top`.
     top: Cell<Position>,
+    /// The expected price of the next revocation in fenced pops, or `None` before the first one.
+    expected: Cell<Option<u32>>,
+    /// Whether the owner has biased the deque. The next fenced pop comes after a revocation.
+    has_biased: Cell<bool>,
 }
 
 /// What an owner does after a pop with a fence.
@@ -41,6 +48,8 @@ impl RebiasBudget {
         Self {
             pops_left: Cell::new(0),
             top: Cell::new(Position::from_index(0)),
+            expected: Cell::new(None),
+            has_biased: Cell::new(false),
         }
     }
 
@@ -67,6 +76,12 @@ impl RebiasBudget {
         self.top.set(top);
     }
 
+    /// Records that the owner has biased the deque, or has ended the bias itself.
+    pub(in crate::deque) fn record_bias(&self, is_biased: bool) {
+        self.has_biased.set(is_biased);
+        self.pops_left.set(0);
+    }
+
     /// Returns true if the owner may bias the deque now; otherwise restarts the count.
     /// `was_answered` tells whether the last revocation needed no process fence.
     ///
@@ -84,21 +99,32 @@ impl RebiasBudget {
         };
         // A pop within that call does not ask for the price again.
         self.pops_left.set(UNKNOWN_PRICE);
-        let price = (fence.price)();
+        let price = (fence.price)().map(NonZeroU32::get);
         if step == BudgetStep::Rebias && price.is_some() {
             self.pops_left.set(0);
             return true;
         }
-        let most = if was_answered() {
-            ANSWER_PRICE
-        } else {
-            u32::MAX
-        };
-        // At least two, so that one pop lies between the restart and the bias.
-        let pops = price.map_or(UNKNOWN_PRICE, |price: NonZeroU32| {
-            price.get().clamp(2, most)
+        let pops = price.map_or(UNKNOWN_PRICE, |price| {
+            if self.has_biased.replace(false) {
+                self.record_revocation(price, was_answered());
+            }
+            // At least two, so that one pop lies between the restart and the bias.
+            self.expected.get().unwrap_or(price).min(price).max(2)
         });
         self.pops_left.set(pops);
         false
+    }
+
+    /// Records what the last revocation has cost.
+    fn record_revocation(&self, price: u32, was_answered: bool) {
+        let last = if was_answered {
+            price.min(ANSWER_PRICE)
+        } else {
+            price
+        };
+        let before = self.expected.get();
+        let before = before.unwrap_or(price.min(ANSWER_PRICE));
+        let expected = before - before / 4 + last / 4;
+        self.expected.set(Some(expected));
     }
 }

@@ -394,18 +394,52 @@ fn the_newest_is_taken_back_and_no_other() {
 /// Checks that the owner soon risks another revocation after one that it has answered.
 #[test]
 fn an_answered_revocation_is_cheap() {
-    counted_fence!(30);
-    for (is_answered, pops) in [(false, 30), (true, 16)] {
+    counted_fence!(400);
+    for (is_answered, pops) in [(false, 112), (true, 16)] {
         let deque = Deque::fixed(Order::Lifo).with_process_fence::<Fence>();
         let worker = two_elements(&deque);
-        assert!(deque.top.bias(deque.top.load(SeqCst)));
-        assert!(deque.top.begin_revocation(deque.top.load(SeqCst)));
-        deque.top.end_revocation(is_answered);
+        revoke(&deque, &worker, is_answered);
         push_and_pop(&worker, pops - 1);
         assert!(!is_biased(&deque));
         push_and_pop(&worker, 2);
         assert!(is_biased(&deque));
     }
+}
+
+/// Biases the deque, and lets a thief revoke that.
+fn revoke(deque: &Shared, worker: &Worker<&Shared>, is_answered: bool) {
+    worker.bias_now();
+    assert!(deque.top.begin_revocation(deque.top.load(SeqCst)));
+    deque.top.end_revocation(is_answered);
+    push_and_pop(worker, 1);
+}
+
+/// Checks that one process fence among many answers does not keep the owner from biasing the deque:
+/// with a steal now and then, it would never come to the whole price.
+#[test]
+fn one_process_fence_among_answers_counts_a_quarter() {
+    counted_fence!(400);
+    let deque = Deque::fixed(Order::Lifo).with_process_fence::<Fence>();
+    let worker = two_elements(&deque);
+    (0..10).for_each(|_| revoke(&deque, &worker, true));
+    revoke(&deque, &worker, false);
+    // 16 - 16 / 4 + 400 / 4
+    push_and_pop(&worker, 110);
+    assert!(!is_biased(&deque));
+    push_and_pop(&worker, 2);
+    assert!(is_biased(&deque));
+    // The next answers are counted, too.
+    (0..10).for_each(|_| revoke(&deque, &worker, true));
+    push_and_pop(&worker, 40);
+    assert!(is_biased(&deque));
+    // An owner that ends the bias itself has paid for no revocation.
+    FENCE.price.store(1000, SeqCst);
+    worker.end_bias();
+    push_and_pop(&worker, 40);
+    assert!(is_biased(&deque));
+    (0..10).for_each(|_| revoke(&deque, &worker, false));
+    push_and_pop(&worker, 800);
+    assert!(!is_biased(&deque), "process fences alone");
 }
 
 /// A biased owner that takes the last element moves nothing that other threads could tell it from.

@@ -175,8 +175,8 @@ impl<H: Handle> Worker<H> {
     fn bias(&self) {
         // Ordering: Relaxed, the exchange confirms it.
         let top = self.deque.top.load(Ordering::Relaxed);
-        if top.is_fenced() {
-            let _ = self.deque.top.bias(top);
+        if top.is_fenced() && self.deque.top.bias(top) {
+            self.rebias_budget.record_bias(true);
         }
     }
 
@@ -204,6 +204,7 @@ impl<H: Handle> Worker<H> {
                 Mode::Fenced | Mode::Open => return,
                 Mode::Biased => {
                     if deque.top.unbias(top) {
+                        self.rebias_budget.record_bias(false);
                         return;
                     }
                 }
@@ -219,7 +220,7 @@ impl<H: Handle> Worker<H> {
     }
 
     /// Biases a fenced deque, as after many pops with a fence.
-    #[cfg(all(test, loom))]
+    #[cfg(test)]
     pub(in crate::deque) fn bias_now(&self) {
         self.bias();
     }
