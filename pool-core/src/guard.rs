@@ -108,6 +108,6 @@ impl<P: Platform> Registry<P> {
     #[cold]
     fn announce_due_operations(&self) {
         // Like a job from outside: a worker that is about to sleep sees them, or is woken.
-        self.announce_jobs(1, false);
+        self.announce_jobs(1);
     }
 }

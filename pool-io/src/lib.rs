@@ -76,8 +76,6 @@ mod request;
 #[cfg(not(loom))]
 mod ring;
 #[cfg(not(loom))]
-mod stack;
-#[cfg(not(loom))]
 mod system;
 
 /// Processes that fork, for tests.

@@ -52,8 +52,8 @@ pub use signal::{Signal, wait, wait_blocking};
 pub(crate) use signal::{current_isolation, wait_for_job, wait_for_own_job};
 pub(crate) use slot::Drivers;
 
-pub use crate::fork::Process;
 use crate::thread_pool::current::PoolGuard;
+pub use crate::{fork::Process, thread_pool::stack::is_half_of_stack_free};
 
 /// What another crate adds to a pool.
 ///

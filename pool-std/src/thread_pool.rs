@@ -30,7 +30,7 @@ mod properties;
 #[cfg(all(unix, feature = "signal"))]
 mod signal;
 pub(crate) mod spares;
-mod stack;
+pub(crate) mod stack;
 pub(crate) mod threads;
 pub(crate) mod waits;
 

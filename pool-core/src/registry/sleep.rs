@@ -51,20 +51,17 @@ impl<P: Platform> Registry<P> {
     /// Wakes workers, if need be, for `count` jobs that any worker may run. No sleeping worker
     /// overlooks them.
     ///
-    /// `queue_was_empty` tells whether the queue was empty before: if so, the caller relies on idle
-    /// workers that are awake. Call this after queueing. It never blocks, so an interrupt handler
-    /// may call it.
+    /// Call this after queueing. It never blocks, so an interrupt handler may call it.
     #[inline]
-    pub fn announce_jobs(&self, count: usize, queue_was_empty: bool) {
-        no_unwind(|| {
-            self.sleep
-                .0
-                .announce(NewJobs::injected(count, queue_was_empty))
-        });
+    pub fn announce_jobs(&self, count: usize) {
+        no_unwind(|| self.sleep.0.announce(NewJobs::injected(count, false)));
     }
 
     /// Wakes workers as [`announce_jobs`](Self::announce_jobs) does, and tells them where the jobs
     /// are, if the protocol can.
+    ///
+    /// `queue_was_empty` tells whether the queue was empty before: if so, the caller relies on idle
+    /// workers that are awake.
     #[inline]
     pub(crate) fn announce_jobs_at(&self, hint: Hint, count: usize, queue_was_empty: bool) {
         no_unwind(|| {

@@ -15,7 +15,7 @@ use crate::platform::Platform;
 /// /// Wakes a worker if a job has waited since the last check. Returns what to look for next time.
 /// fn check<P: Platform>(registry: &Registry<P>, last: Option<WaitingJob>) -> Option<WaitingJob> {
 ///     if last.is_some_and(|job| registry.still_waits(job)) {
-///         registry.announce_jobs(1, false);
+///         registry.announce_jobs(1);
 ///     }
 ///     registry.waiting_job()
 /// }

@@ -74,7 +74,7 @@ impl<P: Platform> WorkerThread<P> {
         }
         if has_work {
             // As if the work were posted now, by a thread that will not run it.
-            registry.announce_jobs(1, false);
+            registry.announce_jobs(1);
         }
     }
 

@@ -35,7 +35,7 @@ impl<P: Platform> WorkerThread<P> {
     pub fn notify_leftovers(&self) {
         if self.leave_jobs_and_operations() || self.has_work_for_others() {
             // As if the work were posted now, by a thread that will not run it.
-            self.registry().announce_jobs(1, false);
+            self.registry().announce_jobs(1);
             if self.has_pending_jobs() {
                 // Ordering: pairs with the fence of a worker that falls asleep in an isolated wait.
                 // If that one comes first, we see that it sleeps. If ours does, it sees our jobs.

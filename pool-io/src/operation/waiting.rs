@@ -4,7 +4,7 @@ use std::{cell::Cell, mem, task::Waker};
 
 use pool_std::driver::{self, Signal};
 
-use crate::{operation::Operation, stack};
+use crate::operation::Operation;
 
 /// The maximum number of nested waits of a worker if the size of its stack is unknown: in each
 /// wait, the worker may run a job that waits in turn, on the same stack.
@@ -87,5 +87,5 @@ impl Operation {
 /// Whether a worker may run other jobs in a wait. Otherwise it blocks, while other workers may run
 /// its jobs.
 fn may_nest(depth: usize) -> bool {
-    depth == 0 || stack::is_half_free().unwrap_or(depth < NESTED_WAITS)
+    depth == 0 || driver::is_half_of_stack_free().unwrap_or(depth < NESTED_WAITS)
 }

@@ -77,7 +77,7 @@ impl Drop for Signal {
 /// other thread blocks.
 ///
 /// The jobs run on the caller's stack, and may wait in turn. The caller must limit how deeply such
-/// waits are nested.
+/// waits are nested: see [`is_half_of_stack_free`](super::is_half_of_stack_free).
 ///
 /// The deadlock detection treats the worker as active, because the event comes from outside the
 /// pool.

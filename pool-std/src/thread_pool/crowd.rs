@@ -145,7 +145,7 @@ impl Crowd {
         // A worker that had not seen the new mode yet may have left a job to the watchdog.
         let registry = self.stop_watch();
         if let Some(registry) = registry.filter(|it| it.waiting_job().is_some()) {
-            registry.announce_jobs(1, false);
+            registry.announce_jobs(1);
         }
     }
 
@@ -172,7 +172,7 @@ impl Crowd {
         // Ordering: Relaxed, see `is_watched`.
         self.mode.store(RELIEVED, Ordering::Relaxed);
         registry.reconsider_wakes();
-        registry.announce_jobs(registry.num_workers(), false);
+        registry.announce_jobs(registry.num_workers());
         registry.wake_isolated_waiters();
     }
 }
@@ -266,7 +266,7 @@ impl<'c> Watchdog<'c> {
             Verdict::Watch => true,
             Verdict::WakeOne => {
                 self.crowd.short_calls.expect_long();
-                registry.announce_jobs(1, false);
+                registry.announce_jobs(1);
                 registry.wake_isolated_waiters();
                 true
             }

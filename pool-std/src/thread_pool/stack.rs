@@ -4,6 +4,32 @@ use std::{cell::Cell, ptr};
 
 use crate::system::{self, Stack};
 
+/// Whether half of the calling thread's stack is free. `None` if that is unknown: the system does
+/// not tell, or the program has made the stack itself, for example that of a coroutine.
+///
+/// For a [driver](crate::driver) that limits how deeply its [waits](crate::driver::wait) are
+/// nested. Takes a few nanoseconds, after the first call of a thread.
+///
+/// # Examples
+/// ```
+/// use pool_std::driver;
+///
+/// /// The limit where the size of the stack is unknown.
+/// const MOST_WAITS: usize = 20;
+///
+/// /// Whether a worker may run other jobs while it waits, below so many waits of its stack.
+/// fn may_nest(waits: usize) -> bool {
+///     driver::is_half_of_stack_free().unwrap_or(waits < MOST_WAITS)
+/// }
+///
+/// assert!(may_nest(0));
+/// ```
+#[must_use]
+pub fn is_half_of_stack_free() -> Option<bool> {
+    let here = 0_u8;
+    of_this_thread().is_half_free_at(ptr::from_ref(&here).addr())
+}
+
 /// Whether this thread has used more than half of its stack. False where that is
 /// [unknown](Stack::left_at).
 #[inline]
@@ -27,6 +53,11 @@ impl Stack {
         size: usize::MAX,
         ..Self::UNKNOWN
     };
+
+    fn is_half_free_at(self, address: usize) -> Option<bool> {
+        let left = self.left_at(address);
+        (left < self.size).then_some(left >= self.size / 2)
+    }
 
     #[inline]
     fn is_half_used_at(self, address: usize) -> bool {
@@ -113,6 +144,10 @@ mod tests {
         let addresses = [0xfff, 0x1000, 0x107f, 0x1080, 0x10ff, 0x1100];
         let half_used = addresses.map(|address| stack.is_half_used_at(address));
         assert_eq!(half_used, [false, true, true, false, false, false]);
+        let half_free = addresses.map(|address| stack.is_half_free_at(address));
+        let [used, free] = [false, true].map(Some);
+        assert_eq!(half_free, [None, used, used, free, free, None]);
+        assert_eq!(Stack::UNKNOWN.is_half_free_at(0x1000), None);
         let has_left = addresses.map(|address| stack.has_left_at(address, 0x80));
         assert_eq!(has_left, [true, false, false, true, true, true]);
         assert!(!Stack::UNKNOWN.is_half_used_at(0x1000));

@@ -63,7 +63,7 @@ fn work_until<P: TestPlatform>(flag: &AtomicBool) {
 /// the announcement of a join's job may be overlooked by a worker that is falling asleep.
 fn wait_for_a_thief<P: TestPlatform>(flag: &AtomicBool) {
     while !flag.load(SeqCst) {
-        current::<P>().registry().announce_jobs(1, false);
+        current::<P>().registry().announce_jobs(1);
         std::thread::yield_now();
     }
 }
