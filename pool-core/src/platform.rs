@@ -121,8 +121,8 @@ pub unsafe trait Platform: Sized + 'static {
         let _ = registry;
     }
 
-    /// Observes that a worker is about to take jobs that other threads have queued. By default
-    /// nothing happens.
+    /// Observes that a worker is about to take or to run jobs that other threads have queued. By
+    /// default nothing happens.
     ///
     /// For a platform whose process may be copied without the threads of its pools: a worker whose
     /// frames continue in the copy must not run there what the original runs. The platform then

@@ -232,10 +232,10 @@ mod tests {
             let has_passed: Vec<_> = reports.iter().map(|report| report.has_passed).collect();
             assert_eq!(has_passed, [false, false, true, true]);
             let expected = [
-                ("lane panics: FAIL (0 s", ": it panicked"),
-                ("lane fails: FAIL (0 s", ": no\n    reason"),
-                ("lane passes: PASS (3 tests, 0 s", ")"),
-                ("lane is-quick: PASS (1 tests, 0 s", ")"),
+                ("lane panics: FAIL (", ": it panicked"),
+                ("lane fails: FAIL (", ": no\n    reason"),
+                ("lane passes: PASS (3 tests, ", ")"),
+                ("lane is-quick: PASS (1 tests, ", ")"),
             ];
             for (report, (start, end)) in reports.iter().zip(expected) {
                 let text = &report.text;

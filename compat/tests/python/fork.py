@@ -1,13 +1,13 @@
 """Uses a library of rayon's in a process and in the children that it forks.
 
-Exits with 0 if all answer, and with 3 if a child does not within the time limit.
+Arguments: the library, and the time limit in seconds. Exits with 0 if all answer, and with 3 if a
+child does not within the limit.
 """
 
 import ctypes
 import multiprocessing
 import sys
 
-LIMIT = 10  # seconds
 END = 100_000
 CALLS = 40
 
@@ -23,7 +23,7 @@ def main():
     context = multiprocessing.get_context("fork")
     children = context.Pool(4)
     try:
-        answers = children.map_async(sum_of_squares, range(CALLS)).get(LIMIT)
+        answers = children.map_async(sum_of_squares, range(CALLS)).get(LIMIT_IN_SECONDS)
     except multiprocessing.TimeoutError:
         return 3
     finally:
@@ -36,5 +36,6 @@ def main():
 
 if __name__ == "__main__":
     LIBRARY = ctypes.CDLL(sys.argv[1])
+    LIMIT_IN_SECONDS = float(sys.argv[2])
     LIBRARY.sum_of_squares.restype = ctypes.c_uint64
     sys.exit(main())

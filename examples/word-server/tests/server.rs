@@ -185,8 +185,8 @@ fn a_silent_client_is_disconnected() {
             for begins in [false, true] {
                 let mut silent = TcpStream::connect(address).await.unwrap();
                 if begins {
-                    silent.write_u32(2).await.unwrap();
-                    silent.write_all(b"x").await.unwrap();
+                    // Fails if this thread was away for longer than the limit.
+                    let _ = silent.write_all(b"\0\0\0\x02x").await;
                 }
                 assert!(silent.read_u64().await.is_err());
             }
@@ -205,10 +205,15 @@ fn jobs_of_the_pool_await_the_runtime() {
         let job = pool.spawn_handle({
             let ended = ended.clone();
             move || {
-                own.spawn(move || _ = ended.fetch_add(1, SeqCst));
-                // The worker runs the other job while it waits for the timer of the runtime.
+                let (sender, receiver) = tokio::sync::oneshot::channel();
+                own.spawn(move || {
+                    ended.fetch_add(1, SeqCst);
+                    sender.send(()).unwrap();
+                });
+                // The worker runs the other job while it waits for the runtime.
                 let timer = handle.spawn(async {
                     tokio::time::sleep(Duration::from_millis(20)).await;
+                    receiver.await.unwrap();
                 });
                 pool_std::block_on(timer).unwrap();
                 7

@@ -148,15 +148,14 @@ impl<P: Platform> WorkerThread<P> {
 
     #[cold]
     pub(crate) fn take_inbox_job(&self) -> Option<JobRef> {
-        if !self.has_inbox_jobs() {
-            return None;
-        }
-        P::begin_search(self.registry());
         let mut retries = Retries::new();
         loop {
             // Only this worker takes from its inbox; `Retry` means that a push has not ended.
             match self.shared().inbox.steal() {
-                deque_core::Steal::Success(job) => return Some(job),
+                deque_core::Steal::Success(job) => {
+                    P::begin_search(self.registry());
+                    return Some(job);
+                }
                 deque_core::Steal::Empty => return None,
                 deque_core::Steal::Retry => retries.wait(self),
             }

@@ -32,7 +32,7 @@ use pool_std::{
 /// How long a thief gives a foreign job to begin on the worker that waits.
 const CHANCE: Duration = Duration::from_millis(100);
 /// How long a program that should end may take.
-const LIMIT: Duration = Duration::from_secs(if cfg!(miri) { 120 } else { 20 });
+const LIMIT: Duration = Duration::from_secs(120);
 
 fn pool(workers: usize) -> ThreadPool {
     ThreadPoolBuilder::new()
@@ -68,8 +68,13 @@ fn wait_for(event: &AtomicBool) {
 }
 
 /// Runs a closure on a worker that then waits for the other one, while a job from outside needs the
-/// lock that the closure holds. Returns whether the job began during the wait.
-fn hold_a_lock(pool: &ThreadPool, call: impl Fn(&(dyn Fn() + Sync)) + Sync) -> bool {
+/// lock that the closure holds. The wait lasts until the job has begun, or for this long. Returns
+/// whether the job began during the wait.
+fn hold_a_lock(
+    pool: &ThreadPool,
+    chance: Duration,
+    call: impl Fn(&(dyn Fn() + Sync)) + Sync,
+) -> bool {
     let lock = Mutex::new(());
     let [other_has_begun, job_has_begun, is_waiting] = [(); 3].map(|()| AtomicBool::new(false));
     let mut began_during_wait = false;
@@ -90,7 +95,7 @@ fn hold_a_lock(pool: &ThreadPool, call: impl Fn(&(dyn Fn() + Sync)) + Sync) -> b
                     other_has_begun.store(true, SeqCst);
                     is_waiting.store(true, SeqCst);
                     let begin = Instant::now();
-                    while !job_has_begun.load(SeqCst) && begin.elapsed() < CHANCE {
+                    while !job_has_begun.load(SeqCst) && begin.elapsed() < chance {
                         thread::yield_now();
                     }
                     seen.store(job_has_begun.load(SeqCst), SeqCst);
@@ -105,7 +110,7 @@ fn hold_a_lock(pool: &ThreadPool, call: impl Fn(&(dyn Fn() + Sync)) + Sync) -> b
 #[test]
 fn a_lock_may_be_held_across_an_isolated_join() {
     let pool = pool(2);
-    let began = hold_a_lock(&pool, |body| pool.install(|| isolate(body)));
+    let began = hold_a_lock(&pool, CHANCE, |body| pool.install(|| isolate(body)));
     assert!(!began, "a foreign job ran in the wait");
 }
 
@@ -114,7 +119,7 @@ fn a_lock_may_be_held_across_a_join_in_a_pool_that_isolates() {
     for isolation in [Isolation::Subtree, Isolation::Nothing] {
         let builder = ThreadPoolBuilder::new().num_threads(2).isolation(isolation);
         let pool = builder.build().unwrap();
-        assert!(!hold_a_lock(&pool, |body| pool.install(body)));
+        assert!(!hold_a_lock(&pool, CHANCE, |body| pool.install(body)));
     }
 }
 
@@ -123,7 +128,7 @@ fn a_caller_from_outside_may_hold_a_lock_across_a_join() {
     // Pools with other protocols have no guests, and install such a call.
     let builder = ThreadPoolBuilder::new().num_threads(2);
     let pool = builder.sleep(SleepKind::Jec).build().unwrap();
-    assert!(!hold_a_lock(&pool, |body| pool.call(body)));
+    assert!(!hold_a_lock(&pool, CHANCE, |body| pool.call(body)));
 }
 
 /// All jobs need one lock, and hold it across a call that uses all workers.
@@ -379,5 +384,5 @@ fn a_call_is_isolated_in_a_pool_without_guests() {
         .guests(false)
         .build()
         .unwrap();
-    assert!(!hold_a_lock(&pool, |closure| pool.call(closure)));
+    assert!(!hold_a_lock(&pool, CHANCE, |closure| pool.call(closure)));
 }

@@ -244,17 +244,26 @@ fn the_part_that_a_guest_runs_has_its_name() {
         let socket = live::serve().unwrap();
         let builder = ThreadPoolBuilder::new().num_threads(1).guests(true);
         let pool = builder.build().unwrap();
-        while pool.state().asleep().count() == 0 {
-            std::thread::yield_now();
-        }
         let job = || ask(&socket)["pools"][0]["workers"][0]["job"].clone();
-        let (before, part, inner) = pool.call(|| {
-            let before = job();
-            pool_std::labeled(&"a part", || {
-                pool_std::spawn(|| ());
-                (before, job(), pool_std::join(job, || ()).0)
-            })
-        });
+        let this_thread = std::thread::current().id();
+        // The worker is asleep a moment before it lends its seat.
+        let (before, part, inner) = loop {
+            while pool.state().asleep().count() == 0 {
+                std::thread::yield_now();
+            }
+            let seen = pool.call(|| {
+                (std::thread::current().id() == this_thread).then(|| {
+                    let before = job();
+                    pool_std::labeled(&"a part", || {
+                        pool_std::spawn(|| ());
+                        (before, job(), pool_std::join(job, || ()).0)
+                    })
+                })
+            });
+            if let Some(seen) = seen {
+                break seen;
+            }
+        };
         assert_eq!(
             (&before["name"], &before["part"]),
             (&"guest".into(), &Value::Null)

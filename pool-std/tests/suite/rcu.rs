@@ -19,7 +19,7 @@ use pool_std::{
 
 mod random;
 
-const LIMIT: Duration = Duration::from_secs(if cfg!(miri) { 120 } else { 20 });
+const LIMIT: Duration = Duration::from_secs(120);
 
 fn pool(threads: usize) -> ThreadPool {
     let builder = ThreadPoolBuilder::new().num_threads(threads);

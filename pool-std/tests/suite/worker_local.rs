@@ -87,7 +87,7 @@ fn a_guest_has_the_value_of_its_worker() {
     let builder = ThreadPoolBuilder::new().num_threads(1);
     let pool = builder.sleep(SleepKind::Jec).build().unwrap();
     let local = pool.worker_local(|_| Cell::new(thread::current().id()));
-    for _ in 0..if cfg!(miri) { 3 } else { 100 } {
+    for _ in 0..if cfg!(miri) { 3 } else { 10_000 } {
         wait_for_asleep(&pool, 1);
         let caller = thread::current().id();
         let runs_on = pool.call(|| {

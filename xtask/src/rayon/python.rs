@@ -25,15 +25,17 @@ pub(super) fn check() -> Result<u64> {
     RAYON.assert_ours(&ours.join("Cargo.toml"))?;
     let original = build("python-original", &[])?;
     let program = root().join("compat/tests/python/fork.py");
-    let run = |directory: &Path| {
+    // Children of the original wait for good.
+    let run = |directory: &Path, limit_in_seconds: &str| {
         let name = format!("{}scratch{}", consts::DLL_PREFIX, consts::DLL_SUFFIX);
         let library = directory.join("target/release").join(name);
         let step = Step::new("python3", &[]).args([&program, &library]);
+        let step = step.args([limit_in_seconds]);
         step.env("RAYON_NUM_THREADS", "4").status()
     };
-    let status = run(&ours)?;
+    let status = run(&ours, "120")?;
     ensure!(status.success(), "children of a fork fail: {status}");
-    let status = run(&original)?;
+    let status = run(&original, "10")?;
     ensure!(
         status.code() == Some(NO_ANSWER),
         "children of a fork do not wait for good on the original: {status}"

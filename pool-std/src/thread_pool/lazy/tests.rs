@@ -82,7 +82,7 @@ fn a_deadlock_of_the_threads_that_have_started_is_reported() {
     let pool = pool.build().unwrap();
     refuse(&pool.registry, 1, true);
     assert_refused(&pool.registry, 1);
-    let report = reports.recv_timeout(Duration::from_secs(20)).unwrap();
+    let report = reports.recv_timeout(Duration::from_secs(120)).unwrap();
     assert!(report.contains("a message"), "{report}");
     drop(go_on);
     pool.shutdown().unwrap();
@@ -119,7 +119,7 @@ fn a_deadlock_handler_of_the_pool_starts_no_threads() {
     refuse(registry, 1, true);
     let starting = registry.clone();
     std::thread::spawn(move || assert_refused(&starting, 1));
-    let limit = Duration::from_secs(20);
+    let limit = Duration::from_secs(120);
     for _ in 0..2 {
         reports.recv_timeout(limit).expect("the handler returns");
         go_on.send(()).unwrap();

@@ -11,7 +11,7 @@ use pool_std::ThreadPoolBuilder;
 
 use crate::support::{alone, in_child};
 
-const LIMIT: Duration = Duration::from_secs(20);
+const LIMIT: Duration = Duration::from_secs(120);
 
 /// Whether the system takes its time for random numbers.
 static IS_SLOW: AtomicBool = AtomicBool::new(false);
