@@ -67,7 +67,7 @@ impl<P: Platform> JobFifo<P> {
     /// 1. As for [`JobQueue::push`].
     /// 2. `self` stays in place until the returned job has been run.
     pub unsafe fn push(&self, node: NonNull<<P::Queue as JobQueue>::Node>, job: JobRef) -> JobRef {
-        // SAFETY: obligation 1 is forwarded to our caller; 2. is `JobRef::new`'s first obligation,
+        // SAFETY: `push`: obligation 1 is forwarded to our caller. Our obligation 2 is `JobRef::new`'s first obligation,
         // and its second holds since a queue may be used from every thread.
         unsafe {
             self.queue.push(node, job);

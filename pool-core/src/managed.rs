@@ -93,6 +93,16 @@ impl<P: Platform> WorkerThread<P> {
     /// awake, or is woken, when the last guard that delays them is dropped.
     pub fn schedule(&self, operation: impl IntoOperation) {
         self.managed.schedule(operation);
+        self.stay_awake_for_operations();
+    }
+
+    /// Wakes this worker itself if it is registered as a sleeper, which means that its parker has
+    /// called into the pool: its last look has not seen what it has scheduled since.
+    #[inline]
+    fn stay_awake_for_operations(&self) {
+        if self.awake_index().is_none() {
+            self.registry().wake_worker(self.index());
+        }
     }
 
     /// Schedules an operation as [`schedule`](Self::schedule) does. Whenever there are 64 of them,
@@ -105,6 +115,7 @@ impl<P: Platform> WorkerThread<P> {
         if managed.schedule(operation) >= SCHEDULED_AT_ONCE && managed.depth.get() == 0 {
             self.run_maintenance();
         }
+        self.stay_awake_for_operations();
     }
 
     /// Gives the buffers that this worker's deque has replaced to progress, and runs operations
@@ -113,9 +124,11 @@ impl<P: Platform> WorkerThread<P> {
     /// An operation may wait, as a job may: then this is called within it.
     pub(crate) fn run_maintenance(&self) {
         self.run_operations(self.make_progress());
+        self.leave_due();
     }
 
-    /// Runs operations that are due, up to a limit.
+    /// Runs operations that are due, up to a limit. The caller [leaves](Self::leave_due) the others
+    /// before it goes on with a job.
     pub(crate) fn run_operations(&self, limit: usize) {
         for _ in 0..limit {
             let Some(operation) = self.take_operation() else {
@@ -123,12 +136,11 @@ impl<P: Platform> WorkerThread<P> {
             };
             self.run_operation(operation);
         }
-        self.leave_due();
     }
 
-    /// Leaves to the pool what this worker has taken over from it, because it may now go on with a
-    /// job for any time.
-    fn leave_due(&self) {
+    /// Leaves to the pool what this worker has taken over from it and not run, because it may now
+    /// go on with a job for any time.
+    pub(crate) fn leave_due(&self) {
         if let Ok(mut thread) = self.managed.thread.try_borrow_mut() {
             thread.leave_due();
         }

@@ -72,6 +72,8 @@ pub unsafe trait JobQueue: Send + Sync {
     ///
     /// # Safety
     /// 1. `node` is valid until the job begins to run, and nothing else uses it until then.
+    /// 2. As for [`JobRef::execute`]: no copy of the reference is used elsewhere. A worker that
+    ///    takes it from the queue runs it.
     unsafe fn push(&self, node: NonNull<Self::Node>, job: JobRef);
 
     /// Takes the job at the front.

@@ -124,7 +124,8 @@ impl<P: Platform> Registry<P> {
     /// Queues a job from outside and wakes a worker for it if need be.
     ///
     /// # Safety
-    /// 1. As for [`JobQueue::push`]: the node is valid until the job begins to run.
+    /// 1. As for [`JobQueue::push`]: the node is valid until the job begins to run, and no copy of
+    ///    the reference is used elsewhere.
     pub unsafe fn inject(&self, node: NonNull<<P::Queue as JobQueue>::Node>, job: JobRef) {
         // SAFETY: obligation 1 is forwarded to our caller.
         unsafe { self.inject_with(Priority::Normal, node, job) };

@@ -77,32 +77,44 @@ impl<'w, P: Platform> CountLatch<'w, P> {
         }
     }
 
-    /// Adds pending jobs. May only be called while a job is pending.
+    /// Adds pending jobs, for a caller whose own job is pending.
     ///
     /// # Panics
-    /// If more than `isize::MAX` jobs would be pending. The process ends then if `count` is 128 or
-    /// less.
+    /// If no job is pending, so that the wait may be over, or if more than `isize::MAX` jobs would
+    /// be. The process ends then if `count` is 128 or less.
     #[inline]
     pub fn increment(&self, count: usize) {
-        // A count that begins again at zero would end the wait while jobs are pending.
+        // A count that begins again at zero would end the wait while jobs are pending, or end it
+        // twice.
         const LIMIT: usize = isize::MAX.cast_unsigned();
         const SMALL: usize = 128;
         // Ordering: Relaxed, a plain count: the caller's own job keeps it from reaching zero.
         if count <= SMALL {
-            if self.pending.fetch_add(count, Ordering::Relaxed) > LIMIT - SMALL {
-                no_unwind(|| panic!("too many jobs"));
+            let before = self.pending.fetch_add(count, Ordering::Relaxed);
+            // One comparison for both ends.
+            if before.wrapping_sub(1) >= LIMIT - SMALL {
+                no_unwind(|| panic!("{}", Self::refusal(before)));
             }
             return;
         }
         self.increment_by_many(count, LIMIT - SMALL);
     }
 
+    /// Returns why no more jobs can be added to so many.
+    fn refusal(pending: usize) -> &'static str {
+        match pending {
+            0 => "the wait for the jobs may be over",
+            _ => "too many jobs",
+        }
+    }
+
     #[cold]
     fn increment_by_many(&self, count: usize, limit: usize) {
         let mut pending = self.pending();
         loop {
-            let sum = pending.checked_add(count).filter(|&sum| sum <= limit);
-            let sum = sum.expect("too many jobs");
+            let sum = pending.checked_add(count);
+            let sum = sum.filter(|&sum| pending > 0 && sum <= limit);
+            let sum = sum.unwrap_or_else(|| panic!("{}", Self::refusal(pending)));
             // Ordering: Relaxed, as above.
             let exchanged = self.pending.compare_exchange_weak(
                 pending,

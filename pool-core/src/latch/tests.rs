@@ -47,6 +47,20 @@ mod threads {
         });
     }
 
+    /// The wait may be over, and would be ended twice.
+    #[test]
+    fn a_job_that_is_added_when_none_is_pending_is_refused() {
+        with_pool(1, |registry| {
+            let latch = CountLatch::<Test>::new(None, registry);
+            // SAFETY: 1. it lives; 2. for the job that `new` has counted.
+            unsafe { Latch::set(&raw const latch) };
+            let add = || latch.increment(1_000);
+            assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(add)).is_err());
+            assert_eq!(latch.pending(), 0);
+            latch.wait(None);
+        });
+    }
+
     /// Frees the latch as soon as its waiter has seen it set (rayon#739, #929). Under Miri, a
     /// setter that reads it later is an error.
     #[test]

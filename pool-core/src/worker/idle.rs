@@ -43,6 +43,7 @@ use crate::{
     platform::Platform,
     registry::sleep::IdleSession,
     sources::LastLook,
+    unwind::no_unwind,
     worker::{WorkerThread, lineage::Found},
 };
 
@@ -114,21 +115,27 @@ impl<P: Platform> WorkerThread<P> {
     pub(super) fn search(&self, latch: &CoreLatch, setter: Setter) -> Option<Found> {
         // This worker has just found its own deque empty.
         self.shared().forget_jobs();
-        loop {
+        let mut has_run_operations = false;
+        let found = loop {
             let mut idle = Idle::begin(self, setter);
             let end = idle.search(latch);
             idle.end(end.reason());
             match end {
-                End::Job(found) => return Some(found),
-                End::LatchIsSet => return None,
+                End::Job(found) => break Some(found),
+                End::LatchIsSet => break None,
                 // The operation may take as long as a job, and may wait for one. So the worker is
                 // active meanwhile: a poster must not count on a worker that runs an operation.
                 End::Due(operation, more) => {
                     self.run_operation(operation);
                     self.run_operations(more);
+                    has_run_operations = true;
                 }
             }
+        };
+        if has_run_operations {
+            self.leave_due();
         }
+        found
     }
 
     /// Returns this worker, unless it is registered as a sleeper, which means that its own parker
@@ -356,7 +363,8 @@ impl<P: Platform> Drop for VacantSeat<'_, P> {
         // thread. It does so before it lets the protocol wake this thread, so a protocol that keeps
         // its promises makes this loop end at once. A guest that comes in between does the same.
         while !seat.reclaim(worker) {
-            worker.parker().relax();
+            // A panic would go on with the other guards, while a guest is the worker.
+            no_unwind(|| worker.parker().relax());
         }
         // SAFETY: 1. it was the thread's worker until `VacantSeat::leave`, and stays in place until
         // `WorkerThread::leave`.

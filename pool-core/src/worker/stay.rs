@@ -1,5 +1,7 @@
 //! What a worker is doing that restricts the use of its deque.
 
+use core::cell::Cell;
+
 use deque_core::Position;
 
 use crate::{isolation::Isolation, job::JobRef, platform::Platform, worker::WorkerThread};
@@ -15,6 +17,18 @@ pub(super) enum Stay {
     Borrowed(Position),
     /// It runs what is left on its deque, before it leaves.
     Leaving,
+}
+
+/// Restores what the worker was doing, when this is dropped.
+struct RestoreStay<'w> {
+    stay: &'w Cell<Stay>,
+    outer: Stay,
+}
+
+impl Drop for RestoreStay<'_> {
+    fn drop(&mut self) {
+        self.stay.set(self.outer);
+    }
 }
 
 impl<P: Platform> WorkerThread<P> {
@@ -48,9 +62,17 @@ impl<P: Platform> WorkerThread<P> {
 
     /// Calls a closure that runs what is left on the deque, before this worker leaves.
     pub(super) fn run_leaving(&self, closure: impl FnOnce()) {
-        let outer = self.stay.replace(Stay::Leaving);
+        let _restored = self.replace_stay(Stay::Leaving);
         closure();
-        self.stay.set(outer);
+    }
+
+    /// Sets the stay until the result is dropped, also by a panic of what the program has
+    /// implemented, such as a parker.
+    fn replace_stay(&self, stay: Stay) -> RestoreStay<'_> {
+        RestoreStay {
+            stay: &self.stay,
+            outer: self.stay.replace(stay),
+        }
     }
 
     /// Runs a job that only this worker may run, in an isolated wait, or in an isolated job that
@@ -71,9 +93,9 @@ impl<P: Platform> WorkerThread<P> {
     /// of their jobs on the deque.
     fn run_foreign(&self, stay: Stay, isolation: Isolation, closure: impl FnOnce()) {
         let begin = self.own().next_position();
-        let outer = self.stay.replace(stay);
+        let restored = self.replace_stay(stay);
         self.with_lineage(None, isolation, closure);
-        self.stay.set(outer);
+        drop(restored);
         // If the deque ends elsewhere, thieves have taken what these jobs have pushed, and all
         // older jobs before. The thieves may still run some of that.
         let end = self.own().next_position();

@@ -129,7 +129,8 @@ where
     };
     // In a seeded pool, the turn is this thread's again after that, and not the spare's.
     let _point = PointAtEnd(worker);
-    // SAFETY: 1. the first closure and the waiter use no worker. The user's closure, and a handler
+    // SAFETY: 1. the first closure, the waiter, the sleep protocol and the parkers use no worker; a
+    // driver's parker is called as on a thread outside the pool. The user's closure, and a handler
     // for deadlocks, can reach one only through a handle. `Worker::join` checks that the thread
     // is the worker, and a `BroadcastContext` reads only the number and the registry.
     frames::while_lending(worker, || unsafe {

@@ -7,6 +7,7 @@ use std::{
     sync::{Arc, Barrier},
 };
 
+use progress_core::Operation;
 use sleep_core::{CoreLatch, NewJobs, Purpose, SleepProtocol as _};
 
 use super::super::*;
@@ -206,4 +207,29 @@ fn a_job_that_a_parker_queues_is_run() {
     observe(None);
     // SAFETY: 1. the latch was set by it; 2. once.
     unsafe { job.take_result() };
+}
+
+/// Reproduces a bug: the last look of the worker had not seen the operation, and it slept on.
+#[test]
+fn an_operation_that_a_parker_schedules_is_run() {
+    let registry = registry::<Test>(1);
+    let [worker] = workers(&registry);
+    let (latch, index) = (Arc::new(CoreLatch::new()), worker.index());
+    let worker = Rc::new(worker);
+    observe(Some(Box::new({
+        let (registry, worker, latch) = (registry.clone(), worker.clone(), latch.clone());
+        move |event| {
+            if event == Event::Park {
+                let (registry, latch) = (registry.clone(), latch.clone());
+                let set = move || {
+                    // SAFETY: 1. and 3. the closure holds both; 2. the worker waits; 4. for this.
+                    unsafe { registry.set_latch(&raw const *latch, index) };
+                };
+                worker.schedule(Box::new(Operation::new(set)));
+            }
+        }
+    })));
+    worker.wait_until(&latch);
+    observe(None);
+    assert!(latch.probe());
 }
