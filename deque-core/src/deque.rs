@@ -320,7 +320,7 @@ impl<T: Element, S: Storage<T>> Drop for Deque<T, S> {
             (next != bottom).then(|| {
                 let words = buffer.slot(next).load();
                 next = next.plus(1);
-                // SAFETY: 1. the slot was filled by a push, being between top and bottom; 2. no
+                // SAFETY: 1. the cell was filled by a push, being between top and bottom; 2. no
                 // thread took the element, and none will.
                 unsafe { T::from_words(words) }
             })

@@ -35,8 +35,8 @@ const MODE: usize = Position::STEP - 1;
 
 /// This bit is set in the modes in which the owner takes fences.
 const FENCED_BIT: usize = 2;
-/// What is added to the position while the owner takes fences. It is so much that neither an
-/// element's position nor the one before the first element is beyond the word.
+/// What is added to the position while the owner takes fences. It is so large that neither an
+/// element's position nor the one before the first element lies beyond the word.
 const FENCED_OFFSET: usize = isize::MAX.cast_unsigned() + 1 - 2 * Position::STEP;
 
 /// The most elements that a thief takes from a LIFO deque by one exchange.
@@ -45,13 +45,13 @@ pub(super) const MAX_CLAIM: usize = if cfg!(loom) { 2 } else { batch::MAX_BATCH 
 /// How the owner and its thieves divide the fences.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Mode {
-    /// Both take one.
+    /// Owner and thieves execute a fence.
     Fenced,
-    /// Both take one, and a thief may take a batch by one exchange.
+    /// Owner and thieves execute a fence, and a thief may take a batch by one exchange.
     Open,
-    /// The owner takes none; a thief revokes that first.
+    /// The owner executes no fence; a thief revokes the bias before it steals.
     Biased,
-    /// A thief is revoking it.
+    /// A thief is revoking the bias.
     Revoking,
 }
 
@@ -188,7 +188,7 @@ impl AtomicTop {
     /// Returns the current word if another thread was faster or the mode has changed.
     #[inline]
     pub(super) fn claim(&self, top: Top, count: usize) -> Result<(), Top> {
-        // Ordering: Release keeps the reads of the slots before this exchange: the owner that
+        // Ordering: Release keeps the reads of the cells before this exchange: the owner that
         // reads the new top (Acquire, in `Worker::make_room`) may overwrite them. Relaxed would
         // let a thief win with words of a later element. Acquire would add nothing: what the
         // words refer to came with `bottom`. Not SeqCst: the fences decide what `top` and
@@ -202,8 +202,8 @@ impl AtomicTop {
 
     /// Takes the oldest element as [`claim`](Self::claim) does, and changes fenced to open.
     ///
-    /// An exchange that opens always takes an element. So a word that was open and is no more does
-    /// not come again at the same position, and a claim on it fails.
+    /// An exchange that opens always takes an element. So an open word never recurs at the same
+    /// position, and a claim on an outdated one fails.
     ///
     /// # Errors
     /// As `claim`.
@@ -224,8 +224,9 @@ impl AtomicTop {
     /// Returns the current word if a thief was faster.
     pub(super) fn close(&self, top: Top) -> Result<(), Top> {
         debug_assert_eq!(top.mode(), Mode::Open);
-        // Ordering: Relaxed. It makes the exchanges of thieves fail that have read the word before.
-        // Those that read this one or a later one are held off by the owner's fence, as in `claim`.
+        // Ordering: Relaxed. This exchange makes the claim of a thief fail if the thief read the
+        // word before it. Thieves that read this word or a later one are held off by the owner's
+        // fence, as in `claim`.
         self.word
             .compare_exchange(top.0, top.fenced().0, Ordering::Relaxed, Ordering::Relaxed)
             .map(drop)
@@ -339,7 +340,7 @@ impl AtomicBottom {
     #[inline]
     pub(super) fn publish(&self, position: Position) {
         // Ordering: Release pairs with the thief's Acquire of `bottom` in `Stealer`: the thief must
-        // see the slots, and what the elements refer to. (A release fence with a relaxed store, as
+        // see the cells, and what the elements refer to. (A release fence with a relaxed store, as
         // in the paper, does the same, but ThreadSanitizer does not model fences.)
         self.position.store(position.into_word(), Ordering::Release);
     }

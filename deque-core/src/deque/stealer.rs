@@ -170,7 +170,7 @@ impl<H: Handle> Stealer<H> {
             return Steal::Retry;
         }
         // SAFETY: 1. the words were whole: `observe` acquired the push at this position, and a
-        // later element comes into its slot only after `top` has moved on, which it had not; 2.
+        // later element comes into its cell only after `top` has moved on, which it had not; 2.
         // moving `top` makes them ours.
         Steal::Success(unsafe { H::Element::from_words(words) })
     }
@@ -236,7 +236,7 @@ impl<H: Handle> Stealer<H> {
     /// Returns how many elements there are from `top` on, after the fences that `top` requires.
     fn available(&self, top: Top) -> usize {
         interruption_point();
-        // Ordering: Acquire pairs with `AtomicBottom::publish`: slots, ring and elements are
+        // Ordering: Acquire pairs with `AtomicBottom::publish`: cells, ring and elements are
         // visible.
         let bottom = self.deque.bottom.load(Ordering::Acquire);
         interruption_point();

@@ -1,4 +1,4 @@
-//! Where a deque keeps its elements: a ring of slots.
+//! Where a deque keeps its elements: a ring of cells.
 
 use core::fmt;
 
@@ -44,7 +44,7 @@ pub trait Storage<T: Element>: sealed::Sealed {
     #[doc(hidden)]
     unsafe fn grow(&self, top: Position, bottom: Position) -> Option<Buffer<'_, T>>;
 
-    /// Replaces the ring by a smaller one of at least `least` slots, if the elements from the
+    /// Replaces the ring by a smaller one of at least `least` cells, if the elements from the
     /// position `top` to `bottom` use at most a quarter of it. Returns whether it was replaced.
     ///
     /// # Safety
@@ -66,7 +66,7 @@ pub trait Storage<T: Element>: sealed::Sealed {
     unsafe fn take_replaced(&self) -> Option<Self::Replaced>;
 }
 
-/// A ring of slots, whose number is a power of two or zero.
+/// A ring of cells, whose number is a power of two or zero.
 #[doc(hidden)]
 pub struct Buffer<'a, T: Element> {
     pub(super) slots: &'a [SlotOf<T>],
@@ -81,10 +81,10 @@ impl<T: Element> fmt::Debug for Buffer<'_, T> {
 }
 
 impl<T: Element> Buffer<'_, T> {
-    /// Returns the slot of a position.
+    /// Returns the cell of a position.
     ///
     /// # Panics
-    /// If the ring has no slots at all; a deque that holds an element has some.
+    /// If the ring has no cells at all; a deque that holds an element has some.
     pub(super) fn slot(&self, position: Position) -> &SlotOf<T> {
         &self.slots[position.index() & (self.slots.len() - 1)]
     }

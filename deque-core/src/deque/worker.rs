@@ -67,7 +67,7 @@ pub struct Worker<H: Handle> {
     deque: H,
     /// The ring that the deque uses. Only the owner replaces it, so this copy is current.
     slots: Cell<NonNull<SlotOf<H::Element>>>,
-    /// Which bits of a position tell its slot in the ring.
+    /// Which bits of a position tell its cell in the ring.
     mask: Cell<usize>,
     /// The position of `bottom` at which the ring may be full, by the `top` that was loaded last.
     /// Pushes below it need not load `top`. `bottom` never comes to stand beyond it: pushes
@@ -200,7 +200,7 @@ impl<H: Handle> Worker<H> {
         self.deque.is_empty()
     }
 
-    /// Returns the slot of a position in the ring.
+    /// Returns the cell of a position in the ring.
     #[inline]
     fn slot(&self, position: Position) -> &SlotOf<H::Element> {
         let size = size_of::<SlotOf<H::Element>>();
@@ -212,12 +212,12 @@ impl<H: Handle> Worker<H> {
             masked / Position::STEP * size
         };
         // SAFETY: the ring is not empty (a position is passed only when there is room for it or
-        // an element at it), the masked position is that of a slot within it, and it lives as long
+        // an element at it), the masked position is that of a cell within it, and it lives as long
         // as the deque.
         unsafe { self.slots.get().byte_add(offset).as_ref() }
     }
 
-    /// Returns the number of slots.
+    /// Returns the number of cells.
     fn capacity(&self) -> usize {
         self.deque.shared.storage.buffer().slots.len()
     }
@@ -227,12 +227,12 @@ impl<H: Handle> Worker<H> {
         self.fast_push_limit.set(top.plus(self.capacity()));
     }
 
-    /// Gives back memory after a burst: if the deque uses at most a quarter of its slots, they are
+    /// Gives back memory after a burst: if the deque uses at most a quarter of its cells, they are
     /// replaced by twice as many as are in use, but at least `least`. Returns whether they were
     /// replaced.
     ///
     /// Call it when there is little to do, for example before the owner sleeps. It costs two loads
-    /// if there is nothing to give back. The old slots are freed when the owner [takes them
+    /// if there is nothing to give back. The old cells are freed when the owner [takes them
     /// away](Self::take_replaced), or with the deque.
     ///
     /// # Examples
@@ -244,7 +244,7 @@ impl<H: Handle> Worker<H> {
     /// assert!(!worker.shrink_to(256), "the deque is in use");
     /// while worker.pop().is_some() {}
     /// assert!(worker.shrink_to(256));
-    /// assert!(!worker.shrink_to(256), "256 slots are what is left");
+    /// assert!(!worker.shrink_to(256), "256 cells are what is left");
     /// // SAFETY: 1. no other thread has a handle to the deque, so no steal is under way.
     /// drop(unsafe { worker.take_replaced() });
     /// ```

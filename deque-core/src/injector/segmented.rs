@@ -32,8 +32,8 @@ use end::End;
 /// while it is new.
 ///
 /// A push or a steal is one compare-exchange on an index, which fails only when another
-/// succeeded, and a write to a slot. No lock is taken. Two short waits remain, both for a thread
-/// that has already claimed its slot: a steal waits until the push of its element has
+/// succeeded, and a write to a cell. No lock is taken. Two short waits remain, both for a thread
+/// that has already claimed its cell: a steal waits until the push of its element has
 /// written it, and at the end of a block one thread links the next.
 ///
 /// # Examples
@@ -133,8 +133,8 @@ impl<T: Element> Injector<T> {
     /// assert_eq!(queue.len(), 2);
     /// ```
     pub fn push(&self, element: T) {
-        // Before a slot is claimed: this is code of the element's type, which may panic or use the
-        // queue, and a claimed slot that stays empty keeps its consumer waiting.
+        // Before a cell is claimed: this is code of the element's type, which may panic or use the
+        // queue, and a claimed cell that stays empty keeps its consumer waiting.
         let words = element.into_words();
         let mut next = None;
         let backoff = Backoff::new();
@@ -142,7 +142,7 @@ impl<T: Element> Injector<T> {
         loop {
             let offset = index % LAP;
             if offset == BLOCK {
-                // Liveness: the thread that claimed the last slot is between two stores.
+                // Liveness: the thread that claimed the last cell is between two stores.
                 backoff.snooze();
                 (index, block) = self.tail.load();
                 continue;
@@ -162,9 +162,10 @@ impl<T: Element> Injector<T> {
                 Ordering::Relaxed,
                 Ordering::Acquire,
             ) {
-                // Other producers were faster. The longer we stay away, the more of theirs get in.
-                // We do not read the index again after the pause: if they have pushed meanwhile,
-                // they still do, so the next exchange shall fail and the next pause be longer.
+                // Other producers were faster. A longer pause lets more of them finish. We do not
+                // read the index again after the pause. If they have pushed meanwhile, they are
+                // probably still pushing, so the next exchange should fail and lengthen the next
+                // pause.
                 (index, block) = (now, self.tail.load_block());
                 backoff.spin();
                 continue;
@@ -267,7 +268,7 @@ impl<T: Element> Injector<T> {
         // SAFETY: 1. the words of one element of this block were read, and `entries` is used no
         // more.
         unsafe { Block::consume(block, 1) };
-        // SAFETY: 1. the words are whole, since the slot was full; 2. the index was ours alone.
+        // SAFETY: 1. the words are whole, since the cell was full; 2. the index was ours alone.
         Steal::Success(unsafe { T::from_words(words) })
     }
 
@@ -286,9 +287,9 @@ impl<T: Element> Injector<T> {
         if tail == index {
             return false;
         }
-        // An exchange, not a store: a late store could come when others have gone on for half the
-        // range of the index, and mean the future. On 32 bits that takes minutes. If the exchange
-        // fails, another consumer knows more.
+        // An exchange, not a store: a store that is delayed for half the range of the index would
+        // be taken for a tail ahead of the head. On 32 bits that takes minutes. If the exchange
+        // fails, another consumer has stored a newer tail.
         //
         // Ordering: Release, as above.
         let _ = self.head.known_tail.compare_exchange(
@@ -370,7 +371,7 @@ impl<T: Element> Drop for LastBlock<'_, T> {
         let block = self.0.tail.block.load(Ordering::Relaxed);
         if !block.is_null() {
             // SAFETY: the last block came from a box; every other one was freed by the steal of
-            // its last element, and this one's last slot was never claimed (its claim would have
+            // its last element, and this one's last cell was never claimed (its claim would have
             // linked a successor).
             drop(unsafe { Box::from_raw(block) });
         }

@@ -167,10 +167,10 @@ impl<H: Handle> Stealer<H> {
         if destination.deque().order() == Order::Lifo {
             reserved.reverse(count);
         }
-        // SAFETY: 1. these slots were written above, with words that the claim makes ours, for the
+        // SAFETY: 1. these cells were written above, with words that the claim makes ours, for the
         // reason given in `steal`.
         unsafe { reserved.publish(count) };
-        // SAFETY: 1. and 2. as in `steal`; these words are in no slot of the destination.
+        // SAFETY: 1. and 2. as in `steal`; these words are in no cell of the destination.
         let first = first.map(|words| unsafe { H::Element::from_words(words) });
         Steal::Success((count, first))
     }
@@ -203,7 +203,7 @@ impl<H: Handle> Stealer<H> {
             };
             let buffer = self.deque.shared.storage.buffer();
             let words = |number| buffer.slot(top.position().plus(number)).load();
-            // The newest so far gives way to these, of which the last is held back in turn.
+            // The element held back so far is written now; the last of these is held back instead.
             let held_back = newest;
             for number in 0..count {
                 let older = if pops {
@@ -244,10 +244,10 @@ impl<H: Handle> Stealer<H> {
         if destination.deque().order() == Order::Fifo {
             reserved.reverse(count);
         }
-        // SAFETY: 1. these slots were written above, with words that the claims made ours, for the
+        // SAFETY: 1. these cells were written above, with words that the claims made ours, for the
         // reason given in `steal`.
         unsafe { reserved.publish(count) };
-        // SAFETY: 1. and 2. as in `steal`; these words are in no slot of the destination.
+        // SAFETY: 1. and 2. as in `steal`; these words are in no cell of the destination.
         let newest = newest.map(|words| unsafe { H::Element::from_words(words) });
         Steal::Success((count, newest))
     }

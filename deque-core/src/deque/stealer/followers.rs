@@ -77,10 +77,10 @@ impl<H: Handle> Stealer<H> {
         if claim.is_err() {
             return Steal::Retry;
         }
-        // SAFETY: 1. these slots were written above, with words that the claim makes ours, for the
+        // SAFETY: 1. these cells were written above, with words that the claim makes ours, for the
         // reason given in `steal`.
         unsafe { reserved.publish(moved) };
-        // SAFETY: 1. and 2. as in `steal`; these words are in no slot of the destination.
+        // SAFETY: 1. and 2. as in `steal`; these words are in no cell of the destination.
         Steal::Success((unsafe { H::Element::from_words(oldest) }, moved))
     }
 }

@@ -22,7 +22,7 @@ use crate::element::{Element, SlotOf};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// Slots for elements without words take no memory. Even so, there must be a position for each:
+/// Cells for elements without words take no memory. Even so, there must be a position for each:
 /// ```compile_fail,E0080
 /// use deque_core::{Deque, Fixed, Order};
 ///

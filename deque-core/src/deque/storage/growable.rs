@@ -49,16 +49,17 @@ impl<T: Element> Growable<T> {
     const FIRST_CAPACITY: usize = if cfg!(any(loom, miri)) { 2 } else { 64 };
 
     const_unless_loom! {
-        /// Creates a storage without slots.
+        /// Creates a storage without cells.
         pub(in crate::deque) fn new() -> Self {
             Self { ring: AtomicPtr::new(ptr::null_mut()) }
         }
     }
 
-    /// Returns how many slots come after this many.
+    /// Returns the capacity to which a ring of this capacity grows.
     ///
     /// # Panics
-    /// If there are more than positions. On 64 bits only slots without memory can be so many.
+    /// If this ring has [`MOST_ELEMENTS`](Position::MOST_ELEMENTS) cells already. On 64 bits only
+    /// cells without memory can be so many.
     fn capacity_after(capacity: usize) -> usize {
         assert!(capacity < Position::MOST_ELEMENTS, "capacity overflow");
         (2 * capacity).max(Self::FIRST_CAPACITY)
@@ -90,10 +91,10 @@ impl<T: Element> Growable<T> {
 
 impl<T: Element> Storage<T> for Growable<T> {
     fn buffer(&self) -> Buffer<'_, T> {
-        // Ordering: Acquire pairs with `replace`: a ring is read only when its slots are filled.
+        // Ordering: Acquire pairs with `replace`: a ring is read only when its cells are filled.
         let ring = self.ring.load(Ordering::Acquire);
         // SAFETY: the pointer is null or a ring that lives as long as `self`, and after it was
-        // published only its slots change, which are atomic.
+        // published only its cells change, which are atomic.
         let slots = unsafe { ring.as_ref() }.map_or(&[][..], |ring: &Ring<T>| &*ring.slots);
         Buffer { slots }
     }

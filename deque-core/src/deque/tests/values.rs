@@ -45,7 +45,7 @@ fn fifo_owner_takes_the_oldest() {
 fn growth_across_the_wrap_around_keeps_order() {
     let deque = Deque::growable(Order::Lifo).starting_at(NEAR_THE_WRAP);
     let worker = deque.worker().unwrap();
-    // The first ring has two slots under Miri.
+    // The first ring has two cells under Miri.
     const COUNT: usize = if cfg!(miri) { 40 } else { 1000 };
     for element in 0..COUNT {
         worker.push(element);

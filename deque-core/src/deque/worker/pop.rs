@@ -40,7 +40,7 @@ impl<H: Handle> Worker<H> {
         let end = self.deque.bottom.load(Ordering::Relaxed);
         let newest = end.previous();
         match self.try_take_newest(newest) {
-            // SAFETY: 1. the slot holds what was pushed at this position; 2. the element is ours.
+            // SAFETY: 1. the cell holds what was pushed at this position; 2. the element is ours.
             Ok(()) => Some(unsafe { H::Element::from_words(self.slot(newest).load()) }),
             Err(top) => self.pop_cold(top, end),
         }
@@ -76,10 +76,10 @@ impl<H: Handle> Worker<H> {
     #[inline(never)]
     fn pop_cold(&self, top: Top, end: Position) -> Option<H::Element> {
         let (answer, step) = self.take_newest_cold(top, end);
-        // Before anything is asked of the process fence, which may push to this slot.
+        // Read first: the calls of the process fence below may push to this cell.
         let words = (answer == TakeBack::Taken).then(|| self.slot(end.previous()).load());
         self.rebias_if_due(step);
-        // SAFETY: 1. the slot held what was pushed at this position; 2. `take_newest_cold` says
+        // SAFETY: 1. the cell held what was pushed at this position; 2. `take_newest_cold` says
         // that the element is ours.
         words.map(|words| unsafe { H::Element::from_words(words) })
     }

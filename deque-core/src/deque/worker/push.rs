@@ -39,7 +39,7 @@ impl<H: Handle> Worker<H> {
         // Ordering: Relaxed, only the owner writes it.
         let bottom = self.deque.bottom.load(Ordering::Relaxed);
         if bottom == self.fast_push_limit.get() && self.make_room(bottom, 1) == 0 {
-            // SAFETY: 1. the words are from just now; 2. they are in no slot.
+            // SAFETY: 1. the words are from just now; 2. they are in no cell.
             return Err(Full(unsafe { H::Element::from_words(words) }));
         }
         self.put(bottom, words);
@@ -114,7 +114,7 @@ impl<H: Handle> Worker<H> {
     /// what the caller reads next, see [`Deque::disable_fast_push`].
     #[inline]
     fn put(&self, bottom: Position, words: <H::Element as Element>::Words) {
-        // This address is computed before the slot is written, after which the compiler would
+        // This address is computed before the cell is written, after which the compiler would
         // compute it again.
         let end = &self.deque.bottom;
         self.slot(bottom).store(words);
@@ -194,7 +194,7 @@ impl<H: Handle> Worker<H> {
     #[cold]
     pub(super) fn make_room(&self, bottom: Position, count: usize) -> usize {
         // Ordering: Acquire pairs with the Release of `AtomicTop::claim`: when we see that a
-        // position is taken, its thief has read the slot that we are about to overwrite.
+        // position is taken, its thief has read the cell that we are about to overwrite.
         let top = self.deque.top.load(Ordering::Acquire).position();
         let used = top.distance_to(bottom).unsigned_abs();
         while used + count > self.capacity() {

@@ -7,7 +7,7 @@ use crate::{
     primitive::Ordering,
 };
 
-/// Free slots beyond `bottom`, which a batch steal fills before it knows whether the elements are
+/// Free cells beyond `bottom`, which a batch steal fills before it knows whether the elements are
 /// its own.
 pub(crate) struct Reserved<'a, H: Handle> {
     worker: &'a Worker<H>,
@@ -33,13 +33,13 @@ impl<H: Handle> Worker<H> {
 }
 
 impl<H: Handle> Reserved<'_, H> {
-    /// Writes words into the free slot number `offset`. No thief sees them yet.
+    /// Writes words into the free cell number `offset`. No thief sees them yet.
     pub(crate) fn write(&self, offset: usize, words: <H::Element as Element>::Words) {
         debug_assert!(offset < self.room);
         self.worker.slot(self.bottom.plus(offset)).store(words);
     }
 
-    /// Reverses the order of the first `count` slots.
+    /// Reverses the order of the first `count` cells.
     pub(crate) fn reverse(&self, count: usize) {
         debug_assert!(count <= self.room);
         let slot = |offset| self.worker.slot(self.bottom.plus(offset));
@@ -51,7 +51,7 @@ impl<H: Handle> Reserved<'_, H> {
         }
     }
 
-    /// Makes the first `count` slots elements of the deque.
+    /// Makes the first `count` cells elements of the deque.
     ///
     /// # Safety
     /// 1. They were written, and their words now belong to this deque alone.

@@ -174,10 +174,10 @@ impl<T: Element> Injector<T> {
         if destination.deque().order() == Order::Lifo {
             reserved.reverse(count);
         }
-        // SAFETY: 1. these slots were written above, with words that the exchange made ours.
+        // SAFETY: 1. these cells were written above, with words that the exchange made ours.
         unsafe { reserved.publish(count) };
-        // SAFETY: 1. the words are whole, since the slot was full; 2. the index was ours alone, and
-        // these words are in no slot of the destination.
+        // SAFETY: 1. the words are whole, since the cell was full; 2. the index was ours alone, and
+        // these words are in no cell of the destination.
         let first = first.map(|words| unsafe { T::from_words(words) });
         Steal::Success((count, first))
     }

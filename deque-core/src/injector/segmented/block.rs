@@ -10,11 +10,11 @@ use crate::{
 
 /// Indices in a block's lap. A power of two, so that laps survive the wrap-around of indices.
 pub(super) const LAP: usize = if cfg!(any(loom, miri)) { 4 } else { 64 };
-/// Slots in a block. The last index of a lap has none: while an end stands there, the next block is
+/// Cells in a block. The last index of a lap has none: while an end stands there, the next block is
 /// being linked.
 pub(super) const BLOCK: usize = LAP - 1;
 
-/// The slots of one lap.
+/// The cells of one lap.
 pub(super) struct Block<T: Element> {
     next: AtomicPtr<Block<T>>,
     /// How many elements were taken and read. The thread that makes it [`BLOCK`] frees the block.
@@ -24,10 +24,10 @@ pub(super) struct Block<T: Element> {
     pub(super) entries: [Entry<T>; BLOCK],
 }
 
-/// One slot, and whether it is full.
+/// One cell, and whether it is full.
 pub(super) struct Entry<T: Element> {
     full: AtomicBool,
-    /// The words of the slot, which the producer writes and then the consumer reads.
+    /// The words of the cell, which the producer writes and then the consumer reads.
     words: Tracked,
     slot: SlotOf<T>,
 }
@@ -70,13 +70,13 @@ impl<T: Element> Block<T> {
         })
     }
 
-    /// Links the next block, for the consumer of the last slot.
+    /// Links the next block, for the consumer of the last cell.
     pub(super) fn set_next(&self, next: *mut Self) {
         // Ordering: Release publishes the new block to the consumer that follows the link.
         self.next.store(next, Ordering::Release);
     }
 
-    /// Waits for the link to the next block, and returns it. Only the consumer of the last slot
+    /// Waits for the link to the next block, and returns it. Only the consumer of the last cell
     /// calls this.
     pub(super) fn wait_for_next(&self) -> *mut Self {
         let backoff = Backoff::new();
@@ -86,7 +86,7 @@ impl<T: Element> Block<T> {
             if !block.is_null() {
                 return block;
             }
-            // Liveness: the producer that claimed the block's last slot has only to store the link.
+            // Liveness: the producer that claimed the block's last cell has only to store the link.
             backoff.snooze();
         }
     }
@@ -107,17 +107,17 @@ impl<T: Element> Block<T> {
             unsafe { &(*block).memory }.note_change();
             // SAFETY: the block came from a box. All its elements are consumed, so every producer
             // and every consumer has made its last access, and both ends have left it: the
-            // consumer of the last slot moved the head on before it counted itself.
+            // consumer of the last cell moved the head on before it counted itself.
             drop(unsafe { Box::from_raw(block) });
         }
     }
 }
 
 impl<T: Element> Entry<T> {
-    /// Fills the slot. From then on a consumer may free the block: hence the pointer.
+    /// Fills the cell. From then on a consumer may free the block: hence the pointer.
     ///
     /// # Safety
-    /// 1. The caller has claimed the slot, and has not filled it yet, so the block is valid.
+    /// 1. The caller has claimed the cell, and has not filled it yet, so the block is valid.
     #[inline]
     pub(super) unsafe fn fill(this: *const Self, words: T::Words) {
         // SAFETY: by obligation 1 the entry is valid until `full` is stored, which comes last.
@@ -129,12 +129,12 @@ impl<T: Element> Entry<T> {
         this.full.store(true, Ordering::Release);
     }
 
-    /// Waits until the slot, which the caller has claimed, is full, and returns its words.
+    /// Waits until the cell, which the caller has claimed, is full, and returns its words.
     pub(super) fn wait_for_words(&self) -> T::Words {
         let backoff = Backoff::new();
         // Ordering: Acquire pairs with the Release in `fill`.
         while !self.full.load(Ordering::Acquire) {
-            // Liveness: the producer has claimed this slot and has only to write it.
+            // Liveness: the producer has claimed this cell and has only to write it.
             backoff.snooze();
         }
         self.words.note_use();

@@ -40,7 +40,7 @@ impl<T: Element> End<T> {
         self.block.load(Ordering::Acquire)
     }
 
-    /// Moves from the last slot of a lap, which the caller has claimed, to the next lap.
+    /// Moves from the last cell of a lap, which the caller has claimed, to the next lap.
     pub(super) fn link(&self, last: usize, block: *mut Block<T>) {
         // Ordering: Relaxed, the index publishes it. A thread that sees the block and an older
         // index loses its exchange on the index, and does not use the block.

@@ -159,11 +159,11 @@ mod threads {
         }
     }
 
-    /// Checks what would be a deadlock: a slot that is claimed and never filled keeps every later
+    /// Checks what would be a deadlock: a cell that is claimed and never filled keeps every later
     /// steal, and the drop, waiting.
     #[test]
     fn an_element_that_panics_when_taken_apart_claims_no_slot() {
-        // At the first slot, in the middle of a block, and at its last slot.
+        // At the first cell, in the middle of a block, and at its last cell.
         for before in [0, 1, BLOCK - 1] {
             let queue = core::mem::ManuallyDrop::new(Injector::new());
             (0..before).for_each(|number| queue.push(Moody(2 * number)));

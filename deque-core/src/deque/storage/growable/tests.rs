@@ -1,6 +1,6 @@
 use super::*;
 
-/// Slots without size take no memory, so a ring of them could grow until the distances within it
+/// Cells without size take no memory, so a ring of them could grow until the distances within it
 /// overflow.
 #[test]
 #[should_panic = "capacity overflow"]

@@ -1,4 +1,4 @@
-//! Blocks have three slots here, so that these few elements cross their ends.
+//! Blocks have three cells here, so that these few elements cross their ends.
 
 use ::loom::{model::Builder, sync::Arc, thread};
 use std::vec::Vec;
