@@ -327,7 +327,7 @@ impl<M: RawMutex, W: AsRef<[WorkerEntry]>, H: DeadlockHandler> Accounting<M, W, 
             counts.outside > 0,
             "more threads outside end than have begun"
         );
-        // Less than none would prevent all reports.
+        // Never below zero: a wrapped count would prevent all reports.
         counts.outside = counts.outside.saturating_sub(1);
         self.check(&mut counts, may_run);
     }

@@ -9,8 +9,8 @@ pub(super) struct Counts {
     pub(super) blocked: usize,
     /// How many threads outside the pool do something for whose end workers may wait.
     pub(super) outside: usize,
-    /// How many of the blocked workers have been unmarked without their names, and have not shown
-    /// that they run.
+    /// How many of the blocked workers have been unmarked by `mark_any_unblocked`, which does not
+    /// say which ones, and have not shown that they run.
     pub(super) resumed: usize,
     /// Whether the handler has been called since a worker was last unmarked.
     pub(super) reported: bool,
@@ -23,8 +23,8 @@ impl Counts {
         self.active + self.resumed + self.outside == 0 && self.blocked > 0
     }
 
-    /// Makes a blocked worker active that shows that it runs, if a worker was resumed without its
-    /// name.
+    /// Makes a blocked worker active that shows that it runs, if `mark_any_unblocked` has unmarked
+    /// one.
     pub(super) fn consume_resumed(&mut self, entry: &WorkerEntry) {
         if entry.state() == State::Blocked && self.resumed > 0 {
             entry.set_state(State::Active);
@@ -42,7 +42,8 @@ impl Counts {
     /// Counts a section that ends.
     pub(super) fn end_section(&mut self) {
         self.blocked -= 1;
-        // Less only if a worker was resumed both with and without its name.
+        // This lowers the count only if a worker was unmarked both by its ticket and by
+        // `mark_any_unblocked`.
         self.resumed = self.resumed.min(self.blocked);
         self.reported = false;
     }

@@ -148,11 +148,11 @@ const fn shift(purpose: Purpose) -> u8 {
     }
 }
 
-/// When another thread last woke a worker: by it, the worker tells for how long there was no work
-/// from how long its own wake-up took.
+/// When another thread last woke a worker. With it, the worker separates the time without work from
+/// the duration of its own wake-up.
 ///
-/// Kept with the worker, and written by its wakers. No step of a protocol reads it, but for the
-/// number of rounds. Not a part of [`History`], so that a slot wastes no bytes between the two.
+/// Kept with the worker, and written by its wakers. Protocols use it only to choose the number of
+/// rounds. Not a part of [`History`], so that a slot wastes no bytes between the two.
 pub(crate) struct WakeTime {
     /// By the clock of the worker's parker, as many nanoseconds as a word holds.
     nanoseconds: AtomicUsize,
@@ -171,8 +171,8 @@ impl WakeTime {
     #[inline]
     pub(crate) fn note(&self, parker: &impl Parker) {
         if let Some(now) = parker.now() {
-            // Ordering: Relaxed. A worker that misses this takes itself for idle until its thread
-            // runs. One that sleeps again by now takes that sleep for a shorter one.
+            // Ordering: Relaxed. A worker that misses this counts its own wake-up as time without
+            // work. A worker that already sleeps again counts that sleep as shorter.
             self.nanoseconds.store(now as usize, Ordering::Relaxed);
         }
     }

@@ -26,7 +26,7 @@ pub(crate) struct Search<T> {
     began: Option<u64>,
 }
 
-/// Instead of the number of rounds that are left, before the first one.
+/// The value of `rounds_left` until the number of rounds is chosen.
 const NOT_CHOSEN: u32 = u32::MAX;
 
 /// What a worker does after one more fruitless search.
@@ -76,7 +76,7 @@ impl<T: Copy> Search<T> {
         parker: &impl Parker,
     ) -> Step<T> {
         match self.sleepy {
-            None => match self.goes_on(policy, history, parker) {
+            None => match self.count_round(policy, history, parker) {
                 true => Step::Relax,
                 false => Step::GetSleepy,
             },
@@ -89,7 +89,12 @@ impl<T: Copy> Search<T> {
 
     /// Counts a fruitless search of a worker that is not sleepy. Returns whether it has a round for
     /// it.
-    fn goes_on(&mut self, policy: &IdlePolicy, history: &History, parker: &impl Parker) -> bool {
+    fn count_round(
+        &mut self,
+        policy: &IdlePolicy,
+        history: &History,
+        parker: &impl Parker,
+    ) -> bool {
         match self.began {
             Some(began) => {
                 if self.is_late(began, policy, parker) {
@@ -99,9 +104,9 @@ impl<T: Copy> Search<T> {
             }
             None => self.begin(policy, history, parker),
         }
-        let goes_on = self.rounds_left > 0;
+        let was_left = self.rounds_left > 0;
         self.rounds_left = self.rounds_left.saturating_sub(1);
-        goes_on
+        was_left
     }
 
     /// Reads the clock, if there is one and the time matters. Chooses the number of rounds if that
@@ -150,7 +155,7 @@ impl<T: Copy> Search<T> {
     /// Notes that the worker has slept. If it was woken for nothing, it does half as many rounds.
     /// The clock is read only if its waker has not done so: the worker is on its way to a job.
     #[cold]
-    pub(crate) fn has_slept(
+    pub(crate) fn note_slept(
         &mut self,
         policy: &IdlePolicy,
         history: &History,
@@ -160,7 +165,7 @@ impl<T: Copy> Search<T> {
         let began = self.began.take();
         if policy.is_adaptive {
             let time = began.and_then(|began| woken.time_without_work(began, parker));
-            // Four seconds are as long as more.
+            // Longer times count as four seconds.
             let time = time.map(|time| u32::try_from(time).unwrap_or(u32::MAX));
             let limit = policy.time_limit_among(self.awake).unwrap_or(u32::MAX);
             history.record_sleep(self.purpose, time, limit);
@@ -182,8 +187,8 @@ impl<T: Copy> Search<T> {
 
     /// Whether the rounds that began then have lasted too long.
     fn is_late(&self, began: u64, policy: &IdlePolicy, parker: &impl Parker) -> bool {
-        // Of the adaptive ones, all of whose sleeps are compared with the limit too, and of the
-        // others.
+        // The limit applies to adaptive rounds, whose sleeps are compared with it too, and to fixed
+        // rounds.
         let Some(limit) = policy.time_limit_among(self.awake) else {
             return false;
         };

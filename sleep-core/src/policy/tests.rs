@@ -79,7 +79,7 @@ fn sleep_for(
     let mut search = Search::new(purpose, true);
     let rounds = rounds(&mut search, policy, history, clock);
     clock.advance(microseconds);
-    search.has_slept(policy, history, &WakeTime::new(), clock);
+    search.note_slept(policy, history, &WakeTime::new(), clock);
     search.end(policy, history);
     rounds
 }
@@ -107,7 +107,7 @@ fn the_time_of_rounds_begins_again_after_a_sleep() {
     rounds(&mut search, &ADAPTIVE, &history, &clock);
     woken.note(&clock);
     clock.advance(1_000);
-    search.has_slept(&ADAPTIVE, &history, &woken, &clock);
+    search.note_slept(&ADAPTIVE, &history, &woken, &clock);
     assert_eq!(rounds(&mut search, &ADAPTIVE, &history, &clock), 32);
 }
 
@@ -147,7 +147,7 @@ fn a_worker_woken_for_nothing_does_half_of_the_rounds() {
         let mut done = [0; 8];
         for done in &mut done {
             *done = rounds(&mut search, &policy, &history, &clock);
-            search.has_slept(&policy, &history, &WakeTime::new(), &clock);
+            search.note_slept(&policy, &history, &WakeTime::new(), &clock);
         }
         assert_eq!(done, [64, 32, 16, 8, 4, 2, 1, 0]);
     }
@@ -233,7 +233,7 @@ fn a_sleep_is_short_by_the_same_limit_as_rounds() {
         assert!(relaxes(&mut search, &shared, &history, &clock));
         clock.advance(microseconds);
         woken.note(&clock);
-        search.has_slept(&shared, &history, &woken, &clock);
+        search.note_slept(&shared, &history, &woken, &clock);
         history.rounds(Purpose::Job, &shared)
     };
     assert_eq!([640, 641].map(after), [64, 16]);
@@ -285,7 +285,7 @@ fn without_a_clock_one_round_is_left() {
     let asleep = || {
         let mut search = Search::new(Purpose::Job, true);
         let rounds = rounds(&mut search, &policy, &history, &clock);
-        search.has_slept(&policy, &history, &WakeTime::new(), &clock);
+        search.note_slept(&policy, &history, &WakeTime::new(), &clock);
         search.end(&policy, &history);
         rounds
     };

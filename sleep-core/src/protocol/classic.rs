@@ -216,8 +216,8 @@ impl<S: ClassicSlots> SleepProtocol for Classic<S> {
         self.state.all_are_awake()
     }
 
-    /// Wakes this worker alone. The state goes on to say that workers are asleep, until the next
-    /// tickle: only a thread that wakes all of them may deny it.
+    /// Wakes this worker alone. The state keeps saying that workers are asleep until the next
+    /// tickle: only a thread that wakes all of them may clear it.
     fn wake_worker(&self, worker: WorkerIndex) -> bool {
         let slot = self.slots()[worker.get()].state();
         let claimed = slot.claim_known_sleeper();

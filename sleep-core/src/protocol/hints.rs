@@ -178,7 +178,8 @@ impl<S: HintSlots, I: AsRef<IdlePolicy>> Hints<S, I> {
             if units == 0 {
                 return;
             }
-            // What was spent on workers that run a job has reached none, and takes effect anew.
+            // Units spent on workers that already run a job have notified no worker; notify that
+            // many again.
             count = self.spend(units, hint);
         }
     }
@@ -265,7 +266,7 @@ impl<S: HintSlots, I: AsRef<IdlePolicy>> SleepProtocol for Hints<S, I> {
         let (policy, parker) = (self.policy.as_ref(), slot.channel().parker());
         let mut step = idle.search.next_step(policy, slot.history(), parker);
         if step == Step::GetSleepy {
-            // Takes no search of its own, because no other worker has to know.
+            // Getting sleepy takes no search of its own here, because no other worker has to know.
             idle.search.got_sleepy((), policy);
             step = idle.search.next_step(policy, slot.history(), parker);
         }

@@ -61,7 +61,7 @@ use widths::Widths;
 pub struct Jec<S, I = IdlePolicy> {
     shared: CachePadded<Shared>,
     policy: I,
-    /// When a thread outside last ran again that had waited for a job.
+    /// When a thread outside the pool last resumed after waiting for a job.
     resumed: WakeTime,
     slots: S,
 }
@@ -293,7 +293,7 @@ impl<S: Slots, I: AsRef<IdlePolicy>> Jec<S, I> {
             self.note_awake_after_sleep(idle.worker);
             idle.search.begins_after(&self.resumed, slot.parker());
             idle.search
-                .has_slept(policy, slot.history(), slot.wake_time(), slot.parker());
+                .note_slept(policy, slot.history(), slot.wake_time(), slot.parker());
         } else {
             idle.search.turn_back();
         }
@@ -330,8 +330,8 @@ impl<S: Slots, I: AsRef<IdlePolicy>> Jec<S, I> {
         // It also pairs with the fence of `give_back`. If the latch is set, its setter may have
         // seen SLEEPY, and wakes no thread. Then a guest that has had the slot meanwhile sees the
         // latch set, and wakes this worker; or this fence is the second one, and `close` finds the
-        // slot open. Otherwise it could fail by a state of before, since an exchange that fails is
-        // a mere load.
+        // slot open. Otherwise `close` could fail on an outdated state, since a failed exchange is
+        // only a load.
         fence(Ordering::SeqCst);
         let sleeps = !is_set && !has_work();
         if !sleeps && slot.close(tenant) {

@@ -271,12 +271,12 @@ impl<L: JecList> SleepProtocol for Sockets<L> {
             .into_iter()
             .map(|worker| self.place(worker))
             .peekable();
-        // One fence for the workers of a socket that come one after the other.
+        // Consecutive workers of one socket share a fence.
         while let Some((socket, first)) = places.next() {
             let mut others = iter::from_fn(|| places.next_if(|place| place.0 == socket));
             let locals = others.by_ref().map(|(_, local)| local);
             self.sockets()[socket].announce_for(iter::once(first).chain(locals));
-            // A socket in which no worker sleeps has not looked at them.
+            // A socket without sleepers does not advance the iterator, so skip its workers.
             others.for_each(drop);
         }
     }

@@ -79,7 +79,7 @@ fn a_short_sleep_gives_credit_for_some_searches() {
     // These give none: a long sleep, a sleep whose length is not known, and rounds that find work.
     sleep(&ADAPTIVE, &history, &clock, 21);
     let mut search = Search::new(Purpose::Job, true);
-    search.has_slept(&ADAPTIVE, &history, &WakeTime::new(), &Clock(None));
+    search.note_slept(&ADAPTIVE, &history, &WakeTime::new(), &Clock(None));
     let mut search = Search::new(Purpose::Job, true);
     assert!(relaxes(&mut search, &ADAPTIVE, &history, &clock));
     search.end(&ADAPTIVE, &history);

@@ -69,7 +69,7 @@ impl<S: HintSlots, I: AsRef<IdlePolicy>> Hints<S, I> {
         };
         let (policy, parker) = (self.policy.as_ref(), slot.channel().parker());
         idle.search
-            .has_slept(policy, slot.history(), slot.wake_time(), parker);
+            .note_slept(policy, slot.history(), slot.wake_time(), parker);
         hint
     }
 

@@ -196,8 +196,8 @@ impl<S: Slots, I: AsRef<IdlePolicy>> Jec<S, I> {
         woken
     }
 
-    /// Passes on what posters may have left to a worker, after it has left the idle workers.
-    /// `counters` are what that has made of them.
+    /// Passes on what posters may have left to a worker, after the worker stopped being idle;
+    /// `counters` are their values after that.
     #[cold]
     pub(super) fn cascade(
         &self,
@@ -206,8 +206,8 @@ impl<S: Slots, I: AsRef<IdlePolicy>> Jec<S, I> {
         more_work: impl FnOnce() -> bool,
     ) {
         if self.are_enough(counters) {
-            // Liveness: there is an idle worker, and it was one when this worker left. So whatever
-            // a poster left to this worker, that one passes on, or it sees it in its last look.
+            // Liveness: another worker was idle when this one left. It passes on whatever a poster
+            // left to this worker, or sees it in its last look.
             return;
         }
         // Ordering: pairs with the fence in `announce_injected`. Either that poster reads the

@@ -43,7 +43,7 @@ impl fmt::Debug for Begin {
     }
 }
 
-/// How many steps a failure shows at most, from its begin and from its end.
+/// How many steps a failure shows at most, from its start and from its end.
 const FIRST_STEPS: usize = 400;
 const LAST_STEPS: usize = 20;
 

@@ -83,7 +83,7 @@ fn a_worker_goes_by_what_it_has_noted() {
 }
 
 #[test]
-fn a_worker_that_holds_is_the_last() {
+fn the_walk_stops_when_holds_returns_true() {
     for workers_awake in 1..=3 {
         let mut calls = 0;
         assert!(pool(workers_awake).any_awake(None, 0, |_| {

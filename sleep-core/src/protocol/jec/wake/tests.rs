@@ -119,7 +119,7 @@ fn workers_begin_apart_and_are_offered_all() {
 }
 
 #[test]
-fn the_words_after_the_one_of_the_latest_come_round() {
+fn later_words_are_offered_in_a_circle() {
     let pool = Pool::with(WIDE, WORKERS, &[0, WORKERS - 1, GROUP + 4]);
     assert_eq!(pool.offered(), [GROUP + 4, WORKERS - 1, 0]);
 }
