@@ -62,8 +62,8 @@ impl<P: Platform> Registry<P> {
     /// On a worker, the closure also delays the operations that this worker has scheduled before.
     #[inline]
     pub fn while_reading<R>(&self, read: impl FnOnce() -> R) -> R {
-        // SAFETY: 1. a worker does not leave before its frames have ended, and it sleeps in its
-        // loop in none that a job has called.
+        // SAFETY: 1. a worker does not leave before its frames have ended, and no frame that a job
+        // has called sleeps in the worker's loop.
         let worker = unsafe { WorkerThread::current() };
         let read = match worker.filter(|worker| ptr::eq(worker.registry(), self)) {
             Some(worker) => {

@@ -264,7 +264,7 @@ impl<P: Platform> Drop for Guest<'_, P> {
             // has forked.
             debug_assert!(
                 P::current().is_null() || ptr::eq(P::current(), worker),
-                "this thread is another worker"
+                "this thread is not this worker"
             );
             worker.leave_jobs_and_operations();
             registry

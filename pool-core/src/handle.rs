@@ -45,7 +45,7 @@ pub struct HandleState<W> {
     waiter: UnsafeCell<Option<W>>,
 }
 
-// SAFETY: the table says which thread uses the waiter, which goes from one to another.
+// SAFETY: the list above says which thread uses the waiter, which goes from one to another.
 unsafe impl<W: Send> Sync for HandleState<W> {}
 
 impl<W> fmt::Debug for HandleState<W> {
@@ -103,14 +103,15 @@ impl<W> HandleState<W> {
         // Ordering: Release pairs with the Acquire of `is_done` and `leave`, for the
         // content. Acquire pairs with the Release of `set_waiter`, for the waiter.
         let before = self.bits.fetch_or(DONE, Ordering::AcqRel);
-        // SAFETY: 1. by the table it is ours if it is awaited: by obligation 1 we have set `DONE`.
+        // SAFETY: 1. by the list above it is ours if it is awaited: by obligation 1 we have set
+        // `DONE`.
         (before & AWAITED != 0).then(|| unsafe { self.take_waiter() })?
     }
 
     /// Takes the waiter.
     ///
     /// # Safety
-    /// 1. By the table the waiter is the caller's.
+    /// 1. By the list above the waiter is the caller's.
     unsafe fn take_waiter(&self) -> Option<W> {
         // SAFETY: by obligation 1.
         self.waiter.with_mut(|waiter| unsafe { (*waiter).take() })
@@ -171,8 +172,8 @@ impl<W> HandleState<W> {
     /// # Safety
     /// 1. As for [`leave_queue`](Self::leave_queue).
     pub unsafe fn leave_handle(this: *const Self) -> bool {
-        // Ordering: Acquire pairs with the Release of `finish_and_leave` and `leave`. A queue that
-        // has left does not come again, so that the exchange is not needed.
+        // Ordering: Acquire pairs with the Release of `finish_and_leave` and `leave`. A
+        // reference of the queue that has left never returns, so a load suffices.
         //
         // SAFETY: by obligation 1 it lives.
         let bits = unsafe { (*this).bits.load(Ordering::Acquire) };
@@ -201,7 +202,7 @@ impl<W> HandleState<W> {
     ///    [cleared](Self::clear_waiter) the last one, and was told that the job is not done; or it
     ///    has [taken back](Self::take_back_waiter) the last one, and was given it.
     pub unsafe fn set_waiter(&self, waiter: W) -> bool {
-        // SAFETY: by the table it is the owner's, by obligation 1.
+        // SAFETY: by the list above it is the owner's, by obligation 1.
         self.waiter
             .with_mut(|place| unsafe { *place = Some(waiter) });
         // Ordering: Release pairs with the Acquire of `finish`, for the waiter. A caller that is
@@ -253,7 +254,7 @@ impl<W> HandleState<W> {
                 Ordering::Relaxed,
             );
             match exchanged {
-                // SAFETY: 1. by the table it is ours again.
+                // SAFETY: 1. by the list above it is ours again.
                 Ok(_) => return unsafe { self.take_waiter() },
                 Err(now) => bits = now,
             }

@@ -198,8 +198,8 @@ impl<P: Platform> WorkerThread<P> {
 }
 
 /// The part of a join's second half that does not depend on its closure. It says whether the job
-/// has been run; it leads to the latch of its owner if that waits; until then it holds the job's
-/// position in its owner's deque.
+/// has been run. It holds the job's position in the owner's deque until the owner waits; then it
+/// leads to the owner's latch.
 #[repr(transparent)]
 pub(crate) struct JoinHeader<P: Platform> {
     header: AwaitableHeader,

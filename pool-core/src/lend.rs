@@ -148,7 +148,10 @@ impl<P: Platform> WorkerThread<P> {
         give: impl FnOnce(LentWorker<P>) + Send,
         closure: impl FnOnce() -> R + Send,
     ) -> R {
-        debug_assert!(ptr::eq(P::current(), self), "this thread is another worker");
+        debug_assert!(
+            ptr::eq(P::current(), self),
+            "this thread is not this worker"
+        );
         let _ = has_sendable_parts::<P>;
         let loan = Loan {
             worker: self,
@@ -203,7 +206,7 @@ impl<P: Platform> LentWorker<P> {
     ///
     /// `begin` must not panic, or the process is aborted.
     pub fn run(self, begin: impl FnOnce()) {
-        assert!(P::current().is_null(), "a thread is one worker at a time");
+        assert!(P::current().is_null(), "this thread is already a worker");
         // SAFETY: the lender waits until `self` is dropped. `set_current`: 1. the worker stays in
         // place longer than the loan, and `current` is reset here before the loan ends. Only this
         // thread uses the worker, see above.

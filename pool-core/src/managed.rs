@@ -24,10 +24,11 @@ const KEPT_SLOTS: usize = 1024;
 /// A worker's part in the thread progress of its pool.
 ///
 /// A worker reads, schedules and runs operations in frames that do not know of each other: a job
-/// may be run within an operation, and another operation within that job. So no borrow of the
-/// managed thread lasts while an operation or a job runs, and none is needed to schedule. What
-/// still finds a borrow is code of the platform that is called in the middle of progress, such as a
-/// parker that searches for work: it does without, and nothing fails.
+/// may be run within an operation, and another operation within that job. So the managed thread is
+/// not borrowed mutably while an operation or a job runs, and not at all to schedule. Only two
+/// kinds of code can find it borrowed: jobs that run within a closure that reads, and platform code
+/// called in the middle of progress, such as a parker that searches for work. They then proceed
+/// without the thread.
 pub(crate) struct Managed<P: Platform> {
     /// Borrowed once more by each frame that reads, and mutably while progress is made. It waits
     /// unless a frame reads, so that no job delays progress, however long it runs.
@@ -197,8 +198,9 @@ impl<P: Platform> WorkerThread<P> {
     /// operation on that deque.
     fn collect_operations(&self, thread: &mut ManagedWorker<P>) {
         if P::Storage::REPLACES {
-            // After a burst the ring goes the way of those that it had outgrown. A worker comes
-            // here when it has found nothing to do, and once more before it sleeps.
+            // After a burst, the large ring is replaced and freed like the rings that the deque had
+            // outgrown. A worker comes here when it has found nothing to do, and once more before
+            // it sleeps.
             self.own().shrink_to(KEPT_SLOTS);
             // SAFETY: 1. the rings are freed by progress, and every steal is made by a worker that
             // is active in it.

@@ -23,8 +23,8 @@ const DONE: u8 = 1 << 2;
 const IN_QUEUE: u8 = 1 << 3;
 /// Beside the phase: the owner of its handle waits until it is due or has ended.
 const AWAITED: u8 = 1 << 4;
-/// Beside [`IDLE`]: only the queues give workers what it waits for, because its last poll was in no
-/// isolated call.
+/// Beside [`IDLE`]: the last poll was outside isolated calls, so workers get what the future waits
+/// for only from the queues.
 const LEFT_TO_QUEUES: u8 = 1 << 5;
 
 /// Says who may poll a future that the workers of a pool run, and when it is put into a queue.
@@ -40,8 +40,8 @@ const LEFT_TO_QUEUES: u8 = 1 << 5;
 /// also polls a future that waits, if its last poll was elsewhere. See
 /// [`begin_isolated`](Self::begin_isolated).
 ///
-/// The future belongs to the thread that one of the `begin` has answered true, until that calls
-/// one of the `end`, or [`finish`](Self::finish).
+/// The future belongs to the thread for which a `begin` method returned true, until that thread
+/// calls an `end` method, or [`finish`](Self::finish).
 ///
 /// # Examples
 /// ```
@@ -88,7 +88,7 @@ impl PollDuties {
         tell: false,
     };
 
-    /// Those of the thread that has made a future due whose state was this.
+    /// Returns the duties of a thread that made a future due; `before` is the previous state.
     fn of_due(before: u8) -> Self {
         Self {
             queue: before & IN_QUEUE == 0,

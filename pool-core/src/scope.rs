@@ -153,11 +153,11 @@ impl<'w, P: Platform> ScopeCore<'w, P> {
         self.pending.add(worker, count);
     }
 
-    /// Runs the body of a job, which may run no more while it waits than the job may that has
-    /// opened the scope. Keeps its panic.
+    /// Runs the body of a job. While it waits, the job may run no more than the job that opened the
+    /// scope. Keeps its panic.
     ///
-    /// A thief inherits that from the worker that has pushed the job, as long as that one runs the
-    /// job that has spawned it. The job may be begun later, or may have come another way.
+    /// A thief inherits this limit only while the worker that pushed the job still runs the
+    /// spawning job; this call also covers jobs that begin later or arrive another way.
     #[inline]
     pub fn run_job(&self, body: impl FnOnce()) {
         let isolated = match self.pending.isolation() {

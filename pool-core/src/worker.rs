@@ -71,15 +71,15 @@ pub struct WorkerThread<P: Platform> {
     /// How many jobs from queues are being run, one inside the other.
     depth: Cell<usize>,
     /// Where the deque ended when the innermost job, or isolated closure, began, or below: see
-    /// [`lower_begin`](Self::lower_begin). What a yield in isolation goes by. The begin of the
-    /// lineage is that of what was stolen or isolated, and is for thieves.
+    /// [`lower_begin`](Self::lower_begin). A yield in isolation uses this position. Thieves use
+    /// those of the lineage: where the stolen job began, and where its isolation did.
     begin: Cell<Position>,
     /// Whether this worker may be registered as a sleeper, so that others may leave its deque out.
     may_be_left_out: Cell<bool>,
     watch: Watch,
     kept: KeptReferences,
     stay: Cell<Stay>,
-    /// Before this position, thieves may have taken jobs that are of no wait of this worker.
+    /// Thieves may have taken jobs before this position that belong to none of this worker's waits.
     foreign_until: Cell<Position>,
     open_scopes: OpenScopes,
     /// Neither `Send` nor `Sync`.
@@ -182,7 +182,10 @@ impl<P: Platform> WorkerThread<P> {
     /// Makes the thread cease to be known as a worker, as [`leave`](Self::leave) does, but the
     /// worker stays counted in the detection of deadlocks until [`Registry::mark_absent`].
     pub fn leave_counted(&self) {
-        debug_assert!(ptr::eq(P::current(), self), "this thread is another worker");
+        debug_assert!(
+            ptr::eq(P::current(), self),
+            "this thread is not this worker"
+        );
         self.observer().observe(Event::Leave, P::now);
         no_unwind(|| P::release_thread(self.registry()));
         // SAFETY: 1. the pointer is null.

@@ -105,7 +105,8 @@ counts! {
     fruitless_wakes "fruitless",
     /// Jobs that the worker ran at once because its deque was full.
     deque_full "full",
-    /// Attempts to steal that made the victim pop with fences again, which it did without.
+    /// Attempts to steal that ended the bias of the victim's deque, so that its pops execute fences
+    /// again.
     revocations "revoked",
 }
 

@@ -76,7 +76,7 @@ pub enum Event {
         /// The worker whose deque it is.
         victim: usize,
     },
-    /// The attempt makes the victim pop with fences again, which it did without.
+    /// The attempt ends the bias of the victim's deque, so that its pops execute fences again.
     Revocation {
         /// The worker whose deque it is.
         victim: usize,

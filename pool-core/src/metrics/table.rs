@@ -14,7 +14,7 @@ use super::{
 
 /// The columns before those of the counts.
 const LEADING: [&str; 3] = ["worker", "state", "queued"];
-/// The columns behind those of the counts.
+/// The columns after those of the counts.
 const TIMES: [&str; 3] = ["active ms", "idle ms", "asleep ms"];
 const COLUMNS: usize = LEADING.len() + Counts::HEADINGS.len() + TIMES.len();
 
@@ -28,7 +28,7 @@ const MOST_WIDTH: usize = 100;
 enum Field {
     Word(&'static str),
     Number(u64),
-    /// Printed as milliseconds with one digit behind the point.
+    /// Printed as milliseconds with one digit after the decimal point.
     Time(Duration),
     State(WorkerState),
 }

@@ -188,7 +188,7 @@ impl<P: Platform> Registry<P> {
                     is_set = true;
                 });
                 // The job may still be running in this frame.
-                assert!(is_set, "a platform that does not wait");
+                assert!(is_set, "the platform's `wait_outside` returned early");
                 self.note_resumed_caller();
             });
             job.take_result();

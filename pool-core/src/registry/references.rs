@@ -85,7 +85,10 @@ impl<P: Platform> Registry<P> {
         // changes have one order. A thread that looks at the count receives what was done under the
         // references that are gone, because this continues the release sequences of their removals.
         let before = self.references.fetch_or(WATCHED, Ordering::Relaxed);
-        debug_assert!(before.cast_signed() > 0, "watched, or ended");
+        debug_assert!(
+            before.cast_signed() > 0,
+            "the pool is already watched, or has ended"
+        );
     }
 
     /// Ends what [`watch`](Self::watch) has begun. The caller then removes its reference.

@@ -88,8 +88,8 @@ impl<'w, P: Platform> PendingJobs<'w, P> {
         self.latch.pending()
     }
 
-    /// Returns what a worker that runs a job of the scope may run while it waits: what the job may
-    /// that has opened the scope.
+    /// Returns what a worker that runs a job of the scope may run while it waits: the same as the
+    /// job that opened the scope.
     #[inline]
     pub(super) fn isolation(&self) -> Isolation {
         self.isolation
@@ -170,9 +170,9 @@ impl<'w, P: Platform> PendingJobs<'w, P> {
         self.latch.remove_and_wait(left + 1, owner, outside);
     }
 
-    /// Runs urgent jobs and the worker's own until it has none or the scope's jobs are done, and
-    /// then ends that counts are prepaid. Returns how many counts are left, which the caller
-    /// removes from the latch; 0 if `worker` is not the scope's.
+    /// Runs urgent jobs and the worker's own until none are left or the scope's jobs are done, and
+    /// then stops prepaying counts. Returns how many counts are left, which the caller removes from
+    /// the latch; 0 if `worker` is not the scope's.
     fn close(&self, worker: &WorkerThread<P>) -> usize {
         if !self.is_owner(worker) {
             return 0;

@@ -35,14 +35,14 @@ const JOBS_BETWEEN_LOOKS: u8 = 64;
 ///
 /// # The worker's own queues
 ///
-/// Jobs that are pushed above a job of the deque, without end, would keep that one waiting for good
-/// if no other worker steals it, and those of the inbox. Two futures that wake each other do so. So
-/// the worker takes each 128th of its own jobs from the other end of the deque, and as many from
-/// the inbox before the deque is empty, in waits too. In the wait of a job it leaves alone what was
-/// on the deque before the job: that may wait in turn, on top of this wait, and so on without end.
-/// An [isolated](crate::isolation) wait leaves alone what was there before what it waits for, as it
-/// always does. While such jobs are there, the deque has no turn. In isolation, the turns of the
-/// inbox are also those of the queues of scopes, when it is empty.
+/// If jobs were pushed above a job of the deque without end, that job would wait forever unless
+/// another worker stole it, and so would the jobs of the inbox. Two futures that wake each other
+/// push such jobs. So the worker takes each 128th of its own jobs from the other end of the deque,
+/// and as many from the inbox before the deque is empty, in waits too. In the wait of a job it
+/// leaves alone what was on the deque before the job: an older job may itself wait, on top of this
+/// wait, and so on without end. An [isolated](crate::isolation) wait leaves alone what was there
+/// before what it waits for, as it always does. While such jobs are there, the deque has no turn.
+/// In isolation, the turns of the inbox are also those of the queues of scopes, when it is empty.
 #[derive(Debug)]
 pub(crate) struct FairLooks {
     /// The number of jobs at top level, of urgent ones, and of the worker's own ones, that are left
@@ -108,7 +108,7 @@ impl FairLooks {
         }
     }
 
-    /// Counts a job of the worker's own. Returns what comes before it, if it is the turn of that.
+    /// Counts a job of the worker's own. Returns whose turn comes before this job, if any.
     #[inline]
     pub(crate) fn count_own(&self) -> Option<OwnTurn> {
         if Self::count(&self.own) {

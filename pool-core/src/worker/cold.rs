@@ -165,7 +165,7 @@ impl<P: Platform> WorkerThread<P> {
         })
     }
 
-    /// Names what a join waits for that has pushed this job.
+    /// Returns what the join that pushed this job waits for.
     pub(crate) fn await_job(&self, job: &JoinHeader<P>) -> Awaited {
         // SAFETY: 1. we are the owner, and have not waited.
         match unsafe { job.position() } {

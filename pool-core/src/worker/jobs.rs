@@ -200,9 +200,9 @@ impl<P: Platform> WorkerThread<P> {
         }
     }
 
-    /// Lowers the begin of the innermost job to the end of the deque, if the end is before it,
+    /// Lowers the start of the innermost job to the end of the deque, if the end is before it,
     /// because a wait or a yield has run jobs that were there before this job. Otherwise, jobs that
-    /// this job pushes at positions before its begin would seem to belong to other jobs.
+    /// this job pushes at positions before its start would seem to belong to other jobs.
     pub(super) fn lower_begin(&self) {
         let end = self.own().next_position();
         if !end.is_at_or_after(self.begin.get()) {

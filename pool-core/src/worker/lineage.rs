@@ -1,7 +1,7 @@
 //! Records from which stolen job the jobs on a worker's deque descend.
 //!
 //! A position at which a job was stolen is never used again, because thieves take the oldest job
-//! and the begin of the deque only moves forward. So the victim and the position identify a stolen
+//! and the start of the deque only moves forward. So the victim and the position identify a stolen
 //! job forever: a [`Theft`]. While a worker runs a stolen job, it publishes the theft, and the
 //! position at which its own deque ended when the job began. Each job that it pushes from that
 //! position on descends from the stolen job.
@@ -9,14 +9,14 @@
 //! A job at a position `q` of the deque of `v` descends from what the worker `w` has pushed from
 //! `p` on if one of these holds:
 //! - `v` is `w`, and `q` is not before `p`;
-//! - `v` publishes a theft, `q` is not before the begin that it publishes, and the stolen job
+//! - `v` publishes a theft, `q` is not before the start that it publishes, and the stolen job
 //!   descends from what `w` has pushed from `p` on.
 //!
 //! Whenever a reader finds the second condition, it is true: what is published at this moment
 //! belongs to a job that `v` runs at this moment. If the job at `q` had been pushed before that job
 //! began, the deque would have ended beyond `q` when it began. Nor does the job at `q` come from a
 //! job that has ended: at the end of a job that has left jobs, or from which jobs were stolen, the
-//! worker publishes a later begin for the job below it on its stack. That job may lose helpers, but
+//! worker publishes a later start for the job below it on its stack. That job may lose helpers, but
 //! no foreign job ever seems to descend from it.
 //!
 //! A worker that runs one stolen job inside another publishes the inner one. Meanwhile, the jobs
@@ -245,7 +245,7 @@ impl<P: Platform> Drop for Inner<'_, P> {
         let end = self.worker.own().next_position();
         let mut outer = self.outer;
         if self.is_same_job {
-            // A job that ran in the closure may have left jobs, and so published a later begin.
+            // A job that ran in the closure may have left jobs, and so published a later start.
             outer.begin = published.own().begin;
         } else if end != self.begin {
             // Jobs that were pushed since are left, or were stolen, and do not belong to the outer

@@ -106,7 +106,8 @@ impl<P: Platform> WorkerThread<P> {
                 .observe(Event::Post { count: posted }, P::now);
             self.announce_posted(posted);
         }
-        // After the announcement, because these may take long, and may wait for those.
+        // After the announcement, because the jobs run here may take long, and may wait for the
+        // posted ones.
         for &job in &jobs[posted..] {
             // SAFETY: 1. the deque has not taken it; the others are not used again.
             unsafe { self.post(job) };
@@ -185,8 +186,8 @@ impl<P: Platform> WorkerThread<P> {
     }
 }
 
-/// For how many nanoseconds a thief leaves a call alone: as long as a call takes that two workers
-/// finish no sooner than one.
+/// For how many nanoseconds a thief leaves a call alone: about as long as the longest call takes
+/// that two workers do not finish sooner than one.
 const SHIELDED_FOR: u64 = 10_000;
 
 /// Whether the jobs of a worker's call are shielded.

@@ -50,7 +50,7 @@ impl<P: Platform> WorkerThread<P> {
     /// Calls a closure that runs any jobs, on top of waits that are not for them: for a thread that
     /// has borrowed this worker in an isolated call, for a yield in such a call, or before the
     /// worker leaves a pool that isolates. Preserves what those waits rely on:
-    /// - The deque ends where it ended before, or beyond. So older jobs are taken from its begin,
+    /// - The deque ends where it ended before, or beyond. So older jobs are taken from its start,
     ///   as thieves take them.
     /// - The jobs that the closure runs leave no jobs there. So their own waits are isolated, their
     ///   detached jobs go to the injector, and what they spawn in a scope [goes by way of the

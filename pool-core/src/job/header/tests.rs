@@ -57,7 +57,7 @@ mod one_thread {
     }
 
     #[test]
-    fn done_before_anybody_waits() {
+    fn done_before_the_owner_waits() {
         let (probe, flag) = (Probe::new(), AtomicBool::new(false));
         assert!(!probe.header.is_done());
         run(&probe);

@@ -120,7 +120,7 @@ impl PublishedLineage {
         // Ordering: Relaxed; only this worker writes it.
         let before = self.victim_and_isolation.load(Ordering::Relaxed);
         if victim == 0 && before >> ISOLATION_BITS == 0 {
-            // No reader uses the begin of a lineage without a theft. Neither this lineage nor the
+            // No reader uses the start of a lineage without a theft. Neither this lineage nor the
             // one before has a theft, so calls from outside need no new version.
             //
             // Ordering: Relaxed, before the Release.

@@ -37,7 +37,7 @@ fn a_lineage_is_read_whole() {
         };
         published.publish(isolated);
         lineages.iter().for_each(|&it| published.publish(it));
-        // Without a theft, the begin says nothing.
+        // Without a theft, the start says nothing.
         let seen = reader.join().unwrap().filter(|seen| seen.theft.is_some());
         if let Some(seen) = seen {
             assert!(lineages.contains(&seen), "{seen:?}");

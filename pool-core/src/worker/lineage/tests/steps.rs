@@ -118,7 +118,7 @@ fn an_isolated_call_is_of_the_job_that_makes_it() {
 /// borrower, or one that only the waiter may run. When these have ended, thieves may still run what
 /// they have pushed.
 #[test]
-fn what_thieves_have_of_foreign_jobs_above_a_wait_does_not_descend_from_it() {
+fn stolen_foreign_jobs_do_not_descend_from_the_wait_below() {
     let registry = registry::<Test>(2);
     let [waiter, thief]: [WorkerThread<Test>; 2] = workers(&registry);
     let jobs: [_; 4] =
