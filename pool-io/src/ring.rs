@@ -257,14 +257,14 @@ impl Ring {
     }
 
     /// Records that an operation has been concluded, and returns how many are left.
-    pub(super) fn has_concluded(&self) -> usize {
+    pub(super) fn note_concluded(&self) -> usize {
         // Ordering: AcqRel: the completer ends when none is left, and that happens after all of
         // them.
         self.in_flight.fetch_sub(1, Ordering::AcqRel) - 1
     }
 
     pub(super) fn in_flight(&self) -> usize {
-        // Ordering: Acquire pairs with `has_concluded`.
+        // Ordering: Acquire pairs with `note_concluded`.
         self.in_flight.load(Ordering::Acquire)
     }
 

@@ -159,7 +159,7 @@ impl Rings {
     fn conclude_all(&self, ring: &Ring, completed: Vec<Completed>) {
         for Completed { operation, result } in completed {
             self.follow(operation.conclude(result), operation);
-            ring.has_concluded();
+            ring.note_concluded();
             // Ordering: pairs with the completer's fence. Either the completer sees that this
             // operation is concluded, or we see that the pool has ended, and the completer looks
             // again. Nothing weaker orders our count before our look.

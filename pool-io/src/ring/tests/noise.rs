@@ -39,7 +39,7 @@ fn a_descriptor_that_was_noisy_and_is_silent_is_waited_for() {
     let pause = next(&ring);
     assert_eq!(pause.result, Err(libc::ETIME));
     assert!(matches!(read.conclude(pause.result), Next::Again));
-    ring.has_concluded();
+    ring.note_concluded();
     assert!(ring.submit(read.clone()).is_none());
     // From here on it waits.
     let begin = Instant::now();
@@ -49,7 +49,7 @@ fn a_descriptor_that_was_noisy_and_is_silent_is_waited_for() {
     }
     writer.write_all(b"abc").unwrap();
     assert!(matches!(read.conclude(next(&ring).result), Next::Again));
-    ring.has_concluded();
+    ring.note_concluded();
     assert!(ring.submit(read.clone()).is_none());
     reap(&ring, 1);
     expect(&read, Ok(3));
@@ -65,7 +65,7 @@ fn waits_in_vain(ring: &Ring, operation: &Arc<Operation>, times: usize) -> usize
             let completed = next(ring);
             pauses += usize::from(completed.result == Err(libc::ETIME));
             assert!(matches!(operation.conclude(completed.result), Next::Again));
-            ring.has_concluded();
+            ring.note_concluded();
         }
     }
     pauses
