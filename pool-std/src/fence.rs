@@ -98,8 +98,8 @@ unsafe impl AsymmetricFence for ProcessBarrier {
     }
 }
 
-/// Whether the environment lets the process ask the system. A value that means nothing is a no: the
-/// call could end the process, and each build returns an error for that value.
+/// Whether the environment lets the process ask the system. An invalid value counts as no: the call
+/// could end the process, and each build returns an error for that value.
 fn is_allowed() -> bool {
     environment::membarrier().is_ok_and(|is_allowed| is_allowed.unwrap_or(true))
 }

@@ -115,13 +115,13 @@ pub(crate) fn is_here(registry: &Registry) -> bool {
 #[inline]
 pub(crate) fn check(registry: &Registry) {
     if !is_here(registry) {
-        has_forked();
+        panic_forked();
     }
 }
 
 #[cold]
-fn has_forked() -> ! {
-    panic!("the thread pool belongs to the parent of this process, and none of its threads is here")
+fn panic_forked() -> ! {
+    panic!("the thread pool was built by the parent of this process; its threads do not exist here")
 }
 
 /// Aborts the process if the pool was built before the process was forked. For a thread that is

@@ -20,8 +20,8 @@ impl Context {
     }
 }
 
-/// Returns the second half of a join as it is. Not by a context of nothing: a closure that is
-/// called at two places is inlined at none.
+/// Returns the second half of a join as it is. An empty context would not do: a closure that is
+/// called in two places is inlined in neither.
 #[inline(always)]
 pub(crate) fn follow_half<R>(
     half: impl FnOnce(JobContext<'_, Std>) -> R + Send,

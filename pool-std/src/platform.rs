@@ -51,8 +51,8 @@ const YIELDS: u32 = 16;
 /// How long the worker sleeps each time: little in comparison with a lost time slice.
 const NAP: Duration = Duration::from_micros(50);
 
-/// What each worker tells what it does. It counts, gives a seeded pool a point, and keeps the event
-/// for a trace.
+/// The observer of each worker: counts events, marks a point in a seeded pool, and keeps events for
+/// a trace.
 pub(crate) type WorkerObserver = (Counters, (TurnObserver, WorkerTracer));
 
 #[cfg(feature = "metrics")]
@@ -121,7 +121,7 @@ unsafe impl Platform for Std {
         registry.data().follower.end();
         registry.data().spares.end();
         registry.data().drivers.end();
-        registry.data().threads.pool_has_ended();
+        registry.data().threads.note_end();
     }
 
     fn can_end(registry: &Registry) -> bool {

@@ -219,7 +219,7 @@ impl Progress {
 /// drop of the pool is too late for what owns a handle of the pool. Closures that defer others
 /// again and again do not keep it here.
 pub(crate) fn run_deferred(registry: &Registry) {
-    /// How many times what was run may have deferred more.
+    /// The maximum number of rounds, each of which runs what the previous one deferred.
     const MOST_GENERATIONS: usize = 64;
 
     thread_local!(static IS_RUNNING: Cell<bool> = const { Cell::new(false) });

@@ -54,9 +54,8 @@ macro_rules! delegate {
     )*};
 }
 
-/// Calls a method with a state that the same protocol has given. With that of a protocol of another
-/// kind, which only a pool that mixes its workers up brings, nothing happens: the worker searches
-/// on.
+/// Calls a method with a state that the same protocol has given. The state of another protocol has
+/// no effect, and the worker searches on; only a pool that mixes up its workers passes one.
 macro_rules! with_idle {
     ($self:ident.$method:ident($state:ident $(, $argument:ident)*)) => {
         match ($self, $state) {

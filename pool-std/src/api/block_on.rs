@@ -45,8 +45,8 @@ pub fn block_on<F: Future>(future: F) -> F::Output {
     let alarm = Arc::<Alarm>::default();
     let waker = Waker::from(alarm.clone());
     let mut context = Context::from_waker(&waker);
-    // Not asked again below: deeper in the stack a wait may be isolated that is not here, and the
-    // polls would not have done what such a wait relies on.
+    // Asked once, here: a wait deeper in the stack may be isolated although this one is not, and
+    // the polls would not have prepared for that.
     let isolation = driver::current_isolation();
     loop {
         if let Poll::Ready(output) = future.as_mut().poll(&mut context) {

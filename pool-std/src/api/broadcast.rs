@@ -103,8 +103,8 @@ where
 }
 
 /// Runs a job on each worker. Each has what `visit` returns until it has ended. A job that ends
-/// before it comes to the closure drops that, too: what follows jobs, such as a subscriber of
-/// `tracing`, has panicked.
+/// before its closure runs drops that value, too; this happens if code that follows jobs, such as a
+/// subscriber of `tracing`, panics.
 pub(crate) fn broadcast_on<R: Send, V: Send>(
     registry: &Registry,
     visit: impl Fn() -> V,
@@ -169,7 +169,8 @@ pub(crate) fn inject_on_each(registry: &Registry, mut job: impl FnMut() -> JobRe
 
 /// Queues one job on each worker. The caller makes all of them before, because that may panic.
 fn inject(registry: &Registry, jobs: Vec<JobRef>) {
-    // The handler runs under a lock. A thread that holds one of those below may wait for that one.
+    // The handler runs under a lock. A thread that holds one of the locks below may wait for the
+    // handler's lock.
     if registry.data().reporting.is_here() {
         abort_with("pool-std: a deadlock handler used a broadcast; aborting");
     }

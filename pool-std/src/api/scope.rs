@@ -132,7 +132,7 @@ impl<'scope> ScopeBase<'scope> {
     ///
     /// # Safety
     /// 1. The scope ends before the caller returns, and before the registry does.
-    // Within the caller, where the scope is: to move it takes as long as to make it.
+    // Inlined, so that the scope is built in place: moving it costs as much as creating it.
     #[inline(always)]
     unsafe fn new(registry: &Registry) -> (Option<&'static WorkerThread>, Self) {
         // SAFETY: 1. this thread stays the worker until the caller returns, and by obligation 1 the

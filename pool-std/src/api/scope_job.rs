@@ -73,7 +73,7 @@ pub(crate) unsafe fn scope_job<S: AnyScope>(
     unsafe { uncounted_scope_job(scope, body) }
 }
 
-/// Creates a job of a scope as [`scope_job`] does, but adds it not to the scope.
+/// Creates a job of a scope as [`scope_job`] does, but does not add it to the scope.
 ///
 /// # Safety
 /// 1. The caller puts the reference where it will be executed.

@@ -86,7 +86,7 @@ impl Pool<'_> {
 
         let data = self.0.data();
         let _starting = data.threads.count_starting();
-        data.threads.thread_will_run();
+        data.threads.count_thread();
         // Dropped with the closure if the thread does not start.
         let running = Running(self.0.clone());
         let builder = thread::Builder::new().name(name.to_owned());

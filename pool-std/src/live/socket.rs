@@ -41,9 +41,9 @@ static SERVED: PerProcess<Mutex<Option<PathBuf>>> = PerProcess::new();
 /// What the process listens to, which a child of it does not keep: a viewer of a parent that has
 /// ended would wait for the child.
 static LISTENER: AtomicI32 = AtomicI32::new(NEVER);
-/// Instead of a listener, in a process that has none: neither it nor a parent has had one, or a
-/// parent has.
+/// [`LISTENER`] without a listener: neither this process nor a parent has had one.
 const NEVER: RawFd = -2;
+/// [`LISTENER`] without a listener: a parent had one.
 const LEFT: RawFd = -1;
 
 pub(super) fn is_serving() -> bool {
@@ -170,8 +170,8 @@ fn remove_leftovers(directory: &Path) {
     }
 }
 
-/// Whether the name of a socket is the number of a process that lives. It may be another one than
-/// that whose socket it was; and a process that is not known here may live in another container.
+/// Whether the name of a socket is the number of a process that lives. It need not be the process
+/// that created the socket; and a process that is not known here may live in another container.
 fn names_process(socket: &Path) -> bool {
     let name = socket.file_name().and_then(OsStr::to_str);
     let number = name.and_then(|name| name.parse().ok());

@@ -127,7 +127,7 @@ impl Turns {
 
     /// Makes a member ready whose thread is about to [arrive](Self::arrive), at a time that the
     /// schedule controls.
-    pub(crate) fn expect(&self, member: usize) {
+    pub(crate) fn mark_ready(&self, member: usize) {
         let mut state = self.lock();
         state.members[member].status = Status::Ready;
         if state.turn.is_none() {

@@ -68,8 +68,8 @@ impl SleepKind {
 const SOCKET: usize = 64;
 
 impl SleepKind {
-    /// Returns for how many workers, of so many in all, the protocol has counters of their own. A
-    /// pool of two workers has two sockets.
+    /// Returns how many workers of a pool of this size share one set of counters. A pool of two
+    /// workers has two sockets.
     pub(crate) fn workers_counted_together(self, workers: usize) -> usize {
         match self {
             Self::Sockets => {
@@ -133,7 +133,10 @@ impl fmt::Display for UnknownSleepKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (name, kinds) = (&self.name, SleepKind::ALL.iter());
         let names = kinds.map(|kind| kind.name()).collect::<Vec<_>>().join(", ");
-        write!(f, "there is no sleep protocol `{name}`, but {names}")
+        write!(
+            f,
+            "unknown sleep protocol `{name}`; expected one of {names}"
+        )
     }
 }
 

@@ -168,8 +168,8 @@ pub(crate) fn stack_of_this_thread() -> Option<Stack> {
     Some(Stack { lowest, size })
 }
 
-/// Has a handler called in each child of this process, on its only thread, before `fork` returns.
-/// Returns false if there is no memory for that.
+/// Registers a handler that each child of this process calls, on its only thread, before `fork`
+/// returns. Returns false if there is no memory for that.
 pub(crate) fn call_in_children(handler: unsafe extern "C" fn()) -> bool {
     // SAFETY: the handler is a function of this library, which stays in the process.
     unsafe { system::pthread_atfork(None, None, Some(handler)) == 0 }

@@ -264,8 +264,8 @@ pub(crate) fn try_join(thread: JoinHandle<()>) -> Result<(), JoinHandle<()>> {
     Ok(())
 }
 
-/// Has a handler called in each child of this process, on its only thread, before `fork` returns.
-/// Returns false if there is no memory for that.
+/// Registers a handler that each child of this process calls, on its only thread, before `fork`
+/// returns. Returns false if there is no memory for that.
 pub(crate) fn call_in_children(handler: unsafe extern "C" fn()) -> bool {
     // SAFETY: the handler is a function of this library, which glibc unregisters with the library.
     unsafe { libc::pthread_atfork(None, None, Some(handler)) == 0 }

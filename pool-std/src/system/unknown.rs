@@ -1,4 +1,4 @@
-//! What a system answers that is not asked for anything.
+//! The answers for systems that are not asked.
 
 #![allow(dead_code, reason = "each system takes what it does not have")]
 
@@ -65,7 +65,7 @@ pub(crate) fn try_join(thread: JoinHandle<()>) -> Result<(), JoinHandle<()>> {
     Ok(())
 }
 
-/// Has no handler called: processes cannot be forked, or their children are not known.
+/// Registers no handler: processes cannot be forked, or their children are not known.
 pub(crate) const fn call_in_children(_handler: unsafe extern "C" fn()) -> bool {
     true
 }

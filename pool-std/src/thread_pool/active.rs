@@ -144,7 +144,7 @@ impl ActiveWorkers {
             // It counts before it runs, so that the caller may block after this.
             registry.deadlock().arrive(worker);
             if let Some(membership) = &registry.data().turns {
-                membership.turns.expect(membership.member(worker));
+                membership.turns.mark_ready(membership.member(worker));
             }
             self.revived[index].notify_one();
         }

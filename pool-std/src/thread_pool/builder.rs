@@ -151,7 +151,7 @@ impl ThreadPoolBuilder<&mut dyn ThreadSpawn> {
         let first_turn = FirstTurn::prepare(&registry);
         if self.settings.use_current_thread {
             adopted::adopt(&registry)?;
-            registry.data().threads.thread_is_adopted();
+            registry.data().threads.count_adopted();
         }
         let unfinished = Unfinished(&registry);
         // Before the workers, whose start handlers may begin operations already.
@@ -280,8 +280,8 @@ impl ThreadPoolBuilder<&mut dyn ThreadSpawn> {
         if let Some(name) = &mut self.settings.thread_name
             && self.settings.use_current_thread
         {
-            // The thread keeps its name. A closure that counts its calls names the others as if it
-            // did not.
+            // The thread keeps its name. The closure is called anyway, so that one that counts its
+            // calls gives the others the same names.
             drop(name(0));
         }
         for index in usize::from(self.settings.use_current_thread)..registry.num_workers() {

@@ -53,7 +53,7 @@ const IDLE_POLICIES: [(&str, IdlePolicy); 4] = [
     ("immediate", IdlePolicy::IMMEDIATE),
 ];
 
-/// The values of a variable that says whether.
+/// The values of a variable that is a switch.
 const SWITCH: [(&str, bool); 2] = [("0", false), ("1", true)];
 
 /// Rayon's variables that set the number of workers, the first one first.

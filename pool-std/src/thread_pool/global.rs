@@ -95,7 +95,7 @@ fn with_building<R>(closure: impl FnOnce(&'static Here<Global>) -> R) -> R {
     }
 }
 
-/// Whether there must be no global pool. Written under the lock of the one that is not there.
+/// Whether the global pool is forbidden. Written under the lock that guards building it.
 static IS_FORBIDDEN: AtomicBool = AtomicBool::new(false);
 
 /// Forbids the global pool in this process and its children. This is for a program or a library in

@@ -53,8 +53,8 @@ impl LazyThreads {
     /// Whether threads are to be started.
     #[inline]
     pub(crate) fn are_pending(&self) -> bool {
-        // Ordering: Relaxed. A thread that sees that all are started needs nothing of what the one
-        // has written that has started them.
+        // Ordering: Relaxed. A thread that sees that all are started reads nothing else that the
+        // starting thread wrote.
         self.are_pending.load(Ordering::Relaxed)
     }
 

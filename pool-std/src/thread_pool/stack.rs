@@ -72,8 +72,8 @@ impl Stack {
 
     /// Returns how many bytes lie below an address of this stack.
     ///
-    /// At least the size means that this is unknown: the stack is, or the address is on another
-    /// one, which the program has made, as that of a coroutine, or which grows in pieces.
+    /// A result of at least `size` means unknown: either the stack is unknown, or the address is on
+    /// another stack, such as a coroutine's or one that grows in pieces.
     #[inline]
     fn left_at(self, address: usize) -> usize {
         address.wrapping_sub(self.lowest)

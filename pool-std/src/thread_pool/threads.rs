@@ -132,20 +132,20 @@ impl Threads {
     /// thread, so that its handle is kept before those that wait for the pool ask for the
     /// handles.
     pub(crate) fn count_starting(&self) -> Starting<'_> {
-        self.thread_will_run();
+        self.count_thread();
         Starting(self)
     }
 
     /// Counts an adopted thread, which may be the pool's only worker, as long as the pool has
     /// references. It goes on after that.
-    pub(super) fn thread_is_adopted(&self) {
+    pub(super) fn count_adopted(&self) {
         let mut running = lock(&self.running);
         running.threads += 1;
         running.has_adopted = true;
     }
 
     /// Notes that the pool has no reference any more.
-    pub(crate) fn pool_has_ended(&self) {
+    pub(crate) fn note_end(&self) {
         let has_adopted = mem::take(&mut lock(&self.running).has_adopted);
         if has_adopted {
             self.thread_has_stopped();
@@ -161,7 +161,7 @@ impl Threads {
         lock(&self.handles).push(thread);
     }
 
-    pub(crate) fn thread_will_run(&self) {
+    pub(crate) fn count_thread(&self) {
         lock(&self.running).threads += 1;
     }
 
@@ -275,7 +275,7 @@ impl Threads {
     /// Waits until the system threads that we started have ended, all of which have stopped.
     fn join_threads(&self, worker: Option<&WorkerThread>) {
         let Some(worker) = worker else {
-            while !self.are_joined_by(|thread| {
+            while !self.try_join_all_with(|thread| {
                 // Its panics were handled on the thread.
                 _ = thread.join();
                 Ok(())
@@ -292,22 +292,25 @@ impl Threads {
         };
         // A worker of a seeded pool would run jobs at a time that no schedule knows.
         let turns = worker.registry().data().turns.as_ref();
-        turns.inspect(|membership| membership.turns.hold_until(|| self.are_joined()));
+        turns.inspect(|membership| membership.turns.hold_until(|| self.try_join_all()));
         // Liveness: each thread ends after its destructors. They may need this worker, which runs
         // jobs meanwhile. These may wait for the same pool.
-        while !self.are_joined() {
+        while !self.try_join_all() {
             work_or_yield(worker);
         }
     }
 
     /// Joins the threads that have ended. Returns whether all are joined.
-    fn are_joined(&self) -> bool {
-        self.are_joined_by(system::try_join)
+    fn try_join_all(&self) -> bool {
+        self.try_join_all_with(system::try_join)
     }
 
     /// Calls a closure with each thread that none joins, which joins it or gives it back. Returns
     /// whether all are joined.
-    fn are_joined_by(&self, join: impl Fn(JoinHandle<()>) -> Result<(), JoinHandle<()>>) -> bool {
+    fn try_join_all_with(
+        &self,
+        join: impl Fn(JoinHandle<()>) -> Result<(), JoinHandle<()>>,
+    ) -> bool {
         for thread in self.take_handles() {
             // No lock is held, because the threads may need it.
             let joining = Joining(self);

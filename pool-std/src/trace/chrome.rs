@@ -8,7 +8,7 @@
 //! | a pool, a worker | a process, a thread of it; metadata (`M`) names them |
 //! | a [`Span`] | a complete event (`X`) |
 //! | what takes no time | an instant (`i`) |
-//! | a steal, a wake-up | an arrow: its begin (`s`) and its end (`f`), each in a span |
+//! | a steal, a wake-up | an arrow: its start (`s`) and its end (`f`), each in a span |
 //! | how many workers are active, search and sleep | a counter (`C`) |
 
 use std::{

@@ -48,7 +48,7 @@ impl Drop for Adopted {
     }
 }
 
-/// Whether the worker is one in this process. In a child of it the thread is none.
+/// Whether the worker belongs to this process. In a child, its thread is not a worker.
 fn is_here(worker: &&'static WorkerThread) -> bool {
     fork::is_here(worker.registry())
 }

@@ -75,7 +75,7 @@ impl ThreadBuilder {
         name: Option<String>,
         stack_size: Option<usize>,
     ) -> Self {
-        registry.data().threads.thread_will_run();
+        registry.data().threads.count_thread();
         Self {
             name,
             stack_size,
@@ -203,7 +203,7 @@ impl ThreadBuilder {
     pub fn run(mut self) {
         // SAFETY: 1. the reference is only compared.
         let current = unsafe { WorkerThread::current() };
-        assert!(current.is_none(), "a thread is one worker at a time");
+        assert!(current.is_none(), "this thread is already a worker");
         self.has_run = true;
         let belonging = Belonging::begin(&self.registry.data().threads);
         let mut present = None;

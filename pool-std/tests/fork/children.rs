@@ -406,7 +406,7 @@ fn a_child_does_not_end_a_pool_of_the_parent() {
 
 /// The wait polls, and so does not come to a sleep that would end the child.
 #[test]
-fn a_child_of_a_job_does_not_wait_on_in_a_wait_with_a_limit_below() {
+fn a_child_ends_a_timed_wait_below_its_job() {
     alone(|| {
         let [pool, other] = [pool(1), pool(1)];
         let may_end = Arc::new(AtomicBool::new(false));

@@ -196,7 +196,7 @@ fn a_worker_cannot_become_another_one() {
         });
     match failed.build() {
         Err(BuildError::Spawn { source, .. }) => {
-            assert_eq!(source.to_string(), "a thread is one worker at a time");
+            assert_eq!(source.to_string(), "this thread is already a worker");
         }
         other => panic!("{other:?}"),
     }

@@ -52,7 +52,7 @@ fn a_closure_that_reads_does_not_wait_for_itself() {
 
 /// Moments of another pool are refused, which tells pools apart.
 #[test]
-fn the_current_progress_is_that_of_the_own_or_of_the_global_pool() {
+fn current_progress_is_that_of_the_workers_or_the_global_pool() {
     let pool = pool(1);
     let (progress, own) = (pool.progress(), pool.install(Progress::current));
     own.wait_for(progress.later());

@@ -99,9 +99,9 @@ impl Default for OutsideScopes {
 }
 
 impl OutsideScopes {
-    /// Returns how many jobs are queued for a pool in whose injector there are so many. Both
-    /// numbers may be out of date. Does not wait, because it is for reports of programs that
-    /// hang, too.
+    /// Returns how many jobs are queued for a pool with `num_injected` entries in its injector.
+    /// Both numbers may be out of date. Does not wait, because it is for reports of programs
+    /// that hang, too.
     pub(crate) fn num_jobs(&self, num_injected: usize) -> usize {
         let Ok(list) = self.list.try_lock() else {
             return num_injected;
@@ -116,8 +116,8 @@ impl OutsideScopes {
         self.num_stand_ins.load(Ordering::Relaxed)
     }
 
-    /// Queues a stand-in for a job of a scope, which is given if it is not in the list, unless
-    /// there are enough.
+    /// Queues a stand-in for a job of a scope, unless there are enough. `scope` is passed if it is
+    /// not in the list yet.
     fn add(&self, registry: &Registry, scope: Option<Arc<OutsideJobs>>) {
         let mut list = lock(&self.list);
         list.extend(scope);

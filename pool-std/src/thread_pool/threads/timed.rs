@@ -26,7 +26,7 @@ impl Threads {
             }
             let has_stopped = || lock(&self.running).threads == 0;
             has_ended = limit.poll(worker, WorkerThread::help, || {
-                has_stopped() && self.are_joined()
+                has_stopped() && self.try_join_all()
             });
         };
         match worker {

@@ -65,7 +65,7 @@ fn a_scope_finds_its_jobs_after_yields_in_its_body() {
     });
 }
 
-/// The jobs that the body has run were popped below the begin of the scope. Its wait stops there.
+/// The jobs that the body has run were popped below the start of the scope. Its wait stops there.
 #[test]
 fn a_wait_leaves_older_jobs_alone_after_a_handle_was_joined() {
     let [is_held, ran_meanwhile] = [(); 2].map(|()| AtomicBool::new(false));

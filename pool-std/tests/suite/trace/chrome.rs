@@ -141,7 +141,7 @@ fn a_trace_is_a_chrome_trace() {
     }
 }
 
-/// A viewer must not fail on what is left when the begin of everything is gone.
+/// A viewer must not fail on what is left when the start of everything is gone.
 #[test]
 fn a_trace_without_its_begin_is_a_chrome_trace() {
     let pool = ThreadPoolBuilder::new()
