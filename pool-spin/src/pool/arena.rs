@@ -19,7 +19,7 @@ pub const CLOSURE_WORDS: usize = 8;
 
 /// Room for `SLOTS` spawned closures of up to [`CLOSURE_WORDS`] words each.
 ///
-/// A closure occupies a slot from the moment when it is spawned until it begins to run. Any number
+/// A closure occupies a cell from the moment when it is spawned until it begins to run. Any number
 /// of scopes may use one arena at the same time.
 ///
 /// # Examples
@@ -110,12 +110,12 @@ impl fmt::Debug for Slot {
     }
 }
 
-/// The closure and three pointers: how to run it, the pool or scope that counts it, and the slot.
+/// The closure and three pointers: how to run it, the pool or scope that counts it, and the cell.
 #[repr(C, align(8))]
 struct Room([MaybeUninit<usize>; CLOSURE_WORDS + 3]);
 
-// SAFETY: the content of a slot is `Send`, and one thread at a time uses it: the thread that took
-// the slot, until the job runs; then the worker that runs the job, until it gives the slot back.
+// SAFETY: the content of a cell is `Send`, and one thread at a time uses it: the thread that took
+// the cell, until the job runs; then the worker that runs the job, until it gives the cell back.
 unsafe impl Sync for Slot {}
 // SAFETY: as above.
 unsafe impl Send for Slot {}
@@ -129,13 +129,13 @@ impl Slot {
         }
     }
 
-    /// Puts `spawned` into a free slot. Returns the job to queue and the queue's part of it, or
-    /// `spawned` if no slot is free.
+    /// Puts `spawned` into a free cell. Returns the job to queue and the queue's part of it, or
+    /// `spawned` if no cell is free.
     ///
-    /// Checks each slot at most once and does not wait, so interrupt handlers may call it.
+    /// Checks each cell at most once and does not wait, so interrupt handlers may call it.
     ///
     /// # Safety
-    /// 1. The slots stay where they are until the job has run.
+    /// 1. The cells stay where they are until the job has run.
     /// 2. So does everything else that `spawned` uses.
     pub(crate) unsafe fn put<S: Spawned>(
         slots: &[Self],
@@ -155,14 +155,14 @@ impl Slot {
             return Err(spawned);
         };
         let job = slot.job.get().cast::<SlotJob<S>>();
-        // SAFETY: the slot has been ours since `take`, and it is large enough.
+        // SAFETY: the cell has been ours since `take`, and it is large enough.
         unsafe { job.write(SlotJob::new(slot, spawned)) };
         let node = NonNull::new(slot.node.get()).expect("the address of a field is not null");
         // SAFETY: 1. By our own obligations. 2. `spawned` is `Send`.
         Ok((node, unsafe { JobRef::new(job) }))
     }
 
-    /// Whether one of these slots is free. The answer may be out of date on return.
+    /// Whether one of these cells is free. The answer may be out of date on return.
     pub(crate) fn any_is_free(slots: &[Self]) -> bool {
         // Ordering: Relaxed; `take` decides.
         slots
@@ -171,7 +171,7 @@ impl Slot {
     }
 
     fn take(&self) -> bool {
-        // The plain load does not claim the cache line while the slot is taken.
+        // The plain load does not claim the cache line while the cell is taken.
         //
         // Ordering: Acquire pairs with `give_back`. Relaxed otherwise: nothing is read.
         !self.is_taken.load(Ordering::Relaxed)
@@ -182,12 +182,12 @@ impl Slot {
     }
 
     fn give_back(&self) {
-        // Ordering: Release pairs with `take`: the content of the slot has been moved out.
+        // Ordering: Release pairs with `take`: the content of the cell has been moved out.
         self.is_taken.store(false, Ordering::Release);
     }
 }
 
-/// The content of a slot.
+/// The content of a cell.
 #[repr(C)]
 struct SlotJob<S> {
     header: JobHeader,
@@ -211,8 +211,8 @@ unsafe impl<S: Spawned> Job for SlotJob<S> {
         // SAFETY: by obligations 1 and 2, the job is valid and is moved out once.
         let Self { slot, spawned, .. } = unsafe { this.cast::<Self>().read() };
         let spawned = ManuallyDrop::new(spawned);
-        // The slot is given back first, so that the closure may spawn into it.
-        // SAFETY: the slot stays in place until the job is done, which it is only after `run`.
+        // The cell is given back first, so that the closure may spawn into it.
+        // SAFETY: the cell stays in place until the job is done, which it is only after `run`.
         unsafe { (*slot).give_back() };
         // SAFETY: 1. It is in this frame, and only this call uses it.
         unsafe { S::run(&raw const *spawned) };

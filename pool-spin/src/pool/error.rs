@@ -128,7 +128,7 @@ pub struct SpawnError<F> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SpawnErrorReason {
-    /// The pool has no room: each of its slots has a closure that was spawned and has not begun.
+    /// The pool has no room: each of its cells has a closure that was spawned and has not begun.
     Full,
     /// The task has been spawned and has not yet begun.
     AlreadySpawned,

@@ -1,9 +1,9 @@
 //! A closure that finds the arena of its scope full, while the worker that waits for the scope is
 //! isolated. It was spawned by a core that is not a worker of the pool.
 //!
-//! The isolated worker takes such closures from the scope's own queue, where they need a slot.
+//! The isolated worker takes such closures from the scope's own queue, where they need a cell.
 //! Other workers look into that queue only if a task leads them there. So the core waits for
-//! whichever comes first: a free slot, or a worker that is not isolated. It could not take back a
+//! whichever comes first: a free cell, or a worker that is not isolated. It could not take back a
 //! closure that it has injected. So it leaves the closure in one place of the pool, from which it
 //! can take it back, and injects a task that leads a worker to that place.
 
@@ -83,7 +83,7 @@ fn run_waiting<S: System>(worker: Worker<'_, S>) {
     }
 }
 
-/// Waits until a worker has run a closure, or returns the closure if a slot seems to be free.
+/// Waits until a worker has run a closure, or returns the closure if a cell seems to be free.
 pub(crate) fn run_unless_there_is_room<S: System, J: Spawned>(
     registry: &Registry<S>,
     slots: &[Slot],
@@ -112,7 +112,7 @@ pub(crate) fn run_unless_there_is_room<S: System, J: Spawned>(
                 return false;
             }
             // Liveness: a worker that is not isolated runs the task, or an isolated worker takes
-            // closures from their slots when it waits for the scope.
+            // closures from their cells when it waits for the scope.
             let_others_run::<S>();
         }
     });

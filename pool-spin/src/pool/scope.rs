@@ -49,7 +49,7 @@ pub struct Scope<'scope, S: System> {
     /// The jobs that are on no worker's deque, if the scope's worker waits in isolation. No other
     /// worker looks here, because a stand-in in another queue would have to outlast the scope.
     outside: JobInjector,
-    /// Registry and slots outlive the scope, see `in_scope`.
+    /// Registry and cells outlive the scope, see `in_scope`.
     registry: *const Registry<S>,
     slots: *const [Slot],
     /// Invariant in `'scope`: a spawned closure may hold references that live for all of `'scope`.
@@ -64,7 +64,7 @@ impl<'scope, S: System> Scope<'scope, S> {
     ///
     /// If the arena is full, the closure runs before this returns: here, if this core is a worker
     /// of the pool, otherwise on a worker. If the worker that waits for the scope is isolated, see
-    /// below, the call also returns when the arena has room for the closure. An arena without slots
+    /// below, the call also returns when the arena has room for the closure. An arena without cells
     /// never has room: then the call needs another worker that is not isolated.
     ///
     /// If the worker that waits for the scope is [isolated](pool_core::Isolation), some closures
@@ -86,7 +86,7 @@ impl<'scope, S: System> Scope<'scope, S> {
     where
         F: FnOnce(Worker<'_, S>, &Self) + Send + 'scope,
     {
-        // SAFETY: registry and slots outlive the scope.
+        // SAFETY: registry and cells outlive the scope.
         let (registry, slots) = unsafe { (&*self.registry, &*self.slots) };
         self.core.add_job(None);
         let spawned = ScopeJob {

@@ -102,7 +102,7 @@ impl<S: System> SpinPool<S> {
     /// Spawns a closure that runs in the background, from any core and from interrupt handlers.
     ///
     /// A reference to a `static` closure is a closure, too. The call does not wait: it takes one of
-    /// [`JOBS`](System::JOBS) slots and pushes onto a lock-free queue. It repeats the push only
+    /// [`JOBS`](System::JOBS) cells and pushes onto a lock-free queue. It repeats the push only
     /// when another core pushes or takes at the same moment.
     ///
     /// # Errors

@@ -25,7 +25,7 @@ fn smoke() {
     });
 }
 
-/// Checks that a full arena, or one without slots, costs parallelism, not closures.
+/// Checks that a full arena, or one without cells, costs parallelism, not closures.
 #[test]
 fn a_full_arena_runs_at_once() {
     static POOL: SpinPool<TestCores<1, 4>> = pool(IdlePolicy::DEFAULT);
