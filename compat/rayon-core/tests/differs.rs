@@ -40,7 +40,7 @@ fn pool_std_shows_the_workers_of_the_pool_that_runs_the_caller() {
 // system, which rounds up: with musl to a page, which is too little for ours, too.
 #[cfg(not(target_env = "musl"))]
 #[test]
-fn a_stack_of_any_smallness() {
+fn accepts_small_stacks() {
     let builder = ThreadPoolBuilder::new().num_threads(1).stack_size(1);
     assert_eq!(builder.build().unwrap().install(|| 7), 7);
 }

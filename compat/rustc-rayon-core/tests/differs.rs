@@ -291,7 +291,7 @@ fn a_guest_has_no_worker_locals() {
 // system, which rounds up: with musl to a page, which is too little for ours, too.
 #[cfg(not(target_env = "musl"))]
 #[test]
-fn a_stack_of_any_smallness() {
+fn accepts_small_stacks() {
     let builder = ThreadPoolBuilder::new().num_threads(1).stack_size(1);
     assert_eq!(builder.build().unwrap().install(|| 7), 7);
 }

@@ -50,7 +50,7 @@ fn a_worker_runs_its_newest_first() {
 }
 
 #[test]
-fn a_worker_runs_the_oldest_first_of_what_was_spawned_so() {
+fn spawn_fifo_runs_the_oldest_first() {
     assert_eq!(order(&pool(1), spawn_fifo), [0, 1, 2, 3, 4]);
 }
 
