@@ -67,8 +67,9 @@ impl<P: Platform> JobFifo<P> {
     /// 1. As for [`JobQueue::push`].
     /// 2. `self` stays in place until the returned job has been run.
     pub unsafe fn push(&self, node: NonNull<<P::Queue as JobQueue>::Node>, job: JobRef) -> JobRef {
-        // SAFETY: `push`: obligation 1 is forwarded to our caller. Our obligation 2 is `JobRef::new`'s first obligation,
-        // and its second holds since a queue may be used from every thread.
+        // SAFETY: `push`: its obligations are forwarded to our caller by our obligation 1. Our
+        // obligation 2 is `JobRef::new`'s first one, and its second holds since a queue may be used
+        // from every thread.
         unsafe {
             self.queue.push(node, job);
             JobRef::new(self)

@@ -138,11 +138,11 @@ impl<P: Platform> WorkerThread<P> {
     ///
     /// # Safety
     /// 1. Until the call returns, this thread uses no reference to the worker, except to read what
-    ///    never changes: its number and its registry. That holds for both closures, and for what this
-    ///    calls: the platform's [`Waiter`](crate::Waiter) and
-    ///    [`DeadlockDetection`](crate::DeadlockDetection), its
-    ///    [sleep protocol](sleep_core::SleepProtocol) and the [parkers](sleep_core::Parker) of
-    ///    other workers.
+    ///    never changes: its number and its registry. That holds for both closures, and for what
+    ///    this calls: the platform's [`Waiter`](crate::Waiter) and
+    ///    [`DeadlockDetection`](crate::DeadlockDetection), its [sleep
+    ///    protocol](sleep_core::SleepProtocol) and the [parkers](sleep_core::Parker) of other
+    ///    workers.
     pub unsafe fn lend<R>(
         &self,
         give: impl FnOnce(LentWorker<P>) + Send,

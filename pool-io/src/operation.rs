@@ -342,8 +342,8 @@ impl State {
         self.result = Some(result);
     }
 
-    /// Finishes with an error. The bytes that were transferred before it count: the caller finds the
-    /// error again if it continues.
+    /// Finishes with an error. The bytes that were transferred before it count: the caller finds
+    /// the error again if it continues.
     fn fail(&mut self, error: i32) -> Next {
         self.finish(match self.progress {
             0 => Err(error),

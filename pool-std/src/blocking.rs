@@ -23,13 +23,14 @@ pub(crate) mod sections;
 pub(crate) mod state;
 mod table;
 
-use std::{borrow::Cow, sync::Arc};
+use std::{borrow::Cow, cell::Cell, sync::Arc};
 
 use crate::{
     blocking::{
         blocked::{Blocked, Mark},
         error::MarkError,
     },
+    fork,
     platform::{Registry, WorkerThread},
 };
 
@@ -216,6 +217,13 @@ pub fn blocking<R>(label: impl Into<Cow<'static, str>>, closure: impl FnOnce(&Bl
     }
 }
 
+thread_local! {
+    /// How many sections of this thread have begun and not ended. A closure may begin another one
+    /// after the mark of its own was ended. The handlers hear of the outermost alone, whose token
+    /// the thread has given back.
+    static SECTIONS: Cell<usize> = const { Cell::new(0) };
+}
+
 /// A section that ends when this is dropped, also by a panic.
 struct Section<'b> {
     mark: &'b Mark,
@@ -229,19 +237,29 @@ impl<'b> Section<'b> {
         let registry = mark.registry()?;
         // The section is ours from here on.
         let section = Self { mark, registry };
-        section.registry.data().handlers.runnable.release();
+        if SECTIONS.replace(SECTIONS.get() + 1) == 0 {
+            section.registry.data().handlers.runnable.release();
+        }
         Some(section)
     }
 }
 
 impl Drop for Section<'_> {
     fn drop(&mut self) {
+        SECTIONS.set(SECTIONS.get() - 1);
+        if !fork::is_here(&self.registry) {
+            // A thread of the parent may have had the lock of the accounting, and the token is the
+            // parent's.
+            return;
+        }
         // First the mark: while the handler waits for a token, this worker counts as active.
         self.mark.end_own(&self.registry);
         // SAFETY: 1. the reference is not used after this call.
         if let Some(worker) = unsafe { WorkerThread::current() } {
             worker.note_unblocked();
         }
-        self.registry.data().handlers.runnable.acquire();
+        if SECTIONS.get() == 0 {
+            self.registry.data().handlers.runnable.acquire();
+        }
     }
 }

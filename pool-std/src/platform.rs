@@ -20,10 +20,11 @@ use pool_core::{
 };
 
 use crate::{
-    blocking::deadlock::PoolAccounting,
+    blocking::{deadlock::PoolAccounting, mutex::WAITED_FOR_ITSELF},
     clock,
     fence::ProcessBarrier,
     fork,
+    panics::abort_with,
     parker::{OsParker, ParkerKind},
     seeded::TurnObserver,
     sleep::PoolSleep,
@@ -210,6 +211,10 @@ unsafe impl Platform for Std {
 
     fn wait_outside(registry: &Registry, wait: impl FnOnce()) {
         fork::abort_if_forked(registry);
+        if registry.data().reporting.is_here() {
+            // The accounting is locked, which the worker needs that is to run the job.
+            abort_with(WAITED_FOR_ITSELF);
+        }
         registry.data().handlers.runnable.around_wait(wait);
         if let Some(membership) = &registry.data().turns {
             membership.turns.settle();

@@ -10,6 +10,7 @@ use pool_core::accounting::{NotActive, State, Ticket};
 
 use crate::{
     blocking::{error::MarkError, handlers},
+    fork,
     platform::{Registry, WorkerThread, pool_of},
 };
 
@@ -156,7 +157,7 @@ impl Mark {
         let Some(first) = of_one_pool.first() else {
             return true;
         };
-        let Some(registry) = first.registry() else {
+        let Some(registry) = first.registry().filter(|it| fork::is_here(it)) else {
             return false;
         };
         let tickets = of_one_pool.iter().map(|mark| mark.ticket);

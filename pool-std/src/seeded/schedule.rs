@@ -19,6 +19,7 @@ use std::{error::Error, fmt, str::FromStr};
 /// assert_eq!(schedule.seed(), 42);
 /// assert_eq!(schedule.switches(), Some(&[(7, 2), (19, 0)][..]));
 /// assert!("42:7".parse::<Schedule>().is_err());
+/// assert!("42:0-1".parse::<Schedule>().is_err());
 /// # Ok::<(), pool_std::NoSchedule>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -92,7 +93,9 @@ fn parse(text: &str) -> Option<Schedule> {
     let switches = switches.split(',').filter(|switch| !switch.is_empty());
     let switches = switches.map(|switch| {
         let (choice, worker) = switch.split_once('-')?;
-        Some((choice.parse().ok()?, worker.parse().ok()?))
+        // The first choice has the number 1.
+        let choice = choice.parse().ok().filter(|&choice| choice > 0)?;
+        Some((choice, worker.parse().ok()?))
     });
     let switches: Vec<(u64, usize)> = switches.collect::<Option<_>>()?;
     // The choices must be in ascending order.

@@ -13,13 +13,19 @@ mod seeded_pool;
 mod sleep;
 mod waits;
 
-use std::{fmt, io, sync::Arc};
+use std::{
+    fmt, io,
+    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
+    sync::Arc,
+};
 
 use deque_core::{Deque, Order};
 use pool_core::{
     IdlePolicy, Injectors, WorkerIndex, WorkerShared,
     progress::{Participant, Progress},
 };
+
+use build::Unfinished;
 
 use crate::{
     blocking::{
@@ -120,7 +126,14 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
             settings: self.settings,
             spawn: &mut self.spawn,
         };
-        builder.start_pool()
+        let result = builder.start_pool();
+        let spawn = self.spawn;
+        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| drop(spawn))) {
+            // No caller gets the pool, which would never end.
+            drop(result.as_ref().map(Unfinished));
+            resume_unwind(panic);
+        }
+        result
     }
 }
 
@@ -151,7 +164,7 @@ impl ThreadPoolBuilder<&mut dyn ThreadSpawn> {
         let first_turn = FirstTurn::prepare(&registry);
         if self.settings.use_current_thread {
             adopted::adopt(&registry)?;
-            registry.data().threads.count_adopted();
+            registry.data().threads.count_end();
         }
         let unfinished = Unfinished(&registry);
         // Before the workers, whose start handlers may begin operations already.
@@ -160,8 +173,11 @@ impl ThreadPoolBuilder<&mut dyn ThreadSpawn> {
             started.map_err(|source| BuildError::Driver { source })?;
         }
         if !registry.data().lazy.are_pending() {
+            registry.data().threads.count_end();
             self.start_threads(&registry, followed)?;
         }
+        // The drop of the program's closure may panic. Then the build fails.
+        drop(self.settings.thread_name.take());
         std::mem::forget(unfinished);
         #[cfg(all(unix, any(feature = "live", feature = "signal")))]
         crate::thread_pool::pools::list(&registry);
@@ -353,20 +369,6 @@ impl ThreadPoolBuilder<&mut dyn ThreadSpawn> {
             }
             name => Ok(name),
         }
-    }
-}
-
-/// A pool that is being built.
-///
-/// If that fails, or a closure of the user panics, the drop tells the threads that were started to
-/// end. It does not wait for them: a handler may wait for a worker that is never started, and a
-/// spawn handler may start threads later.
-struct Unfinished<'a>(&'a Arc<Registry>);
-
-impl Drop for Unfinished<'_> {
-    fn drop(&mut self) {
-        self.0.remove_reference();
-        adopted::release(self.0);
     }
 }
 

@@ -195,6 +195,8 @@ pub(crate) struct Watchdog<'c> {
     last: Option<Finding>,
     /// The number of checks in a row that have found the same job waiting, or no job.
     checks: u32,
+    /// Whether the duty has ended, so that another worker may have it.
+    has_ended: bool,
 }
 
 /// What a check finds.
@@ -232,6 +234,7 @@ impl<'c> Watchdog<'c> {
             next_check: Instant::now() + INTERVAL,
             last: None,
             checks: 0,
+            has_ended: false,
         })
     }
 
@@ -242,6 +245,7 @@ impl<'c> Watchdog<'c> {
         if now >= self.next_check {
             self.next_check = now + INTERVAL;
             if !self.check(now) {
+                self.has_ended = true;
                 self.crowd.end_watch();
                 return None;
             }
@@ -316,8 +320,11 @@ enum Verdict {
 
 impl Drop for Watchdog<'_> {
     fn drop(&mut self) {
-        // A worker that was woken searches, and finds the jobs that were left to its watch.
-        self.crowd.stop_watch();
+        // Another worker may have begun since this one has ended.
+        if !self.has_ended {
+            // A worker that was woken searches, and finds the jobs that were left to its watch.
+            self.crowd.stop_watch();
+        }
     }
 }
 

@@ -4,6 +4,7 @@ use std::{fmt, sync::Arc};
 
 use crate::{
     blocking::{error::MarkError, handlers::is_in_handler},
+    fork,
     platform::Registry,
     thread_pool::{
         current::current_registry,
@@ -94,6 +95,9 @@ impl PoolHandle {
     pub fn mark_any_unblocked(&self, count: usize) -> Result<(), MarkError> {
         if is_in_handler() {
             return Err(MarkError::InHandler);
+        }
+        if !fork::is_here(&self.registry) {
+            return Err(MarkError::NotBlocked);
         }
         let result = self.registry.deadlock().mark_any_unblocked(count);
         result.map_err(|_| MarkError::NotBlocked)

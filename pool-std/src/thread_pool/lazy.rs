@@ -40,6 +40,15 @@ pub(crate) struct LazyThread {
     pub(crate) stack_size: Option<usize>,
 }
 
+/// A reference to the pool, which is removed when this is dropped.
+struct Reference<'r>(&'r Registry);
+
+impl Drop for Reference<'_> {
+    fn drop(&mut self) {
+        self.0.remove_reference();
+    }
+}
+
 impl LazyThreads {
     /// Creates the threads of a pool that is being built, in their order.
     pub(crate) fn new(mut threads: Vec<LazyThread>) -> Self {
@@ -71,6 +80,12 @@ impl LazyThreads {
             // the report. The threads that run take what the handler spawns.
             return Ok(());
         }
+        if !registry.try_add_reference() {
+            // The pool has ended. The thread that ends it clears the list, and may be late.
+            return Ok(());
+        }
+        // Dropped after the lock, since it may be the last one.
+        let _reference = Reference(registry);
         let mut pending = lock(&data.lazy.pending);
         // Before any of them runs, because it might block, and be reported as a deadlock.
         for thread in &*pending {
@@ -89,6 +104,7 @@ impl LazyThreads {
                 let index = index.get();
                 return Err(BuildError::Spawn { index, source });
             }
+            data.threads.count_end();
             pending.pop();
         }
         let finished = data.threads.finish_build();

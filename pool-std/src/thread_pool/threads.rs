@@ -83,8 +83,8 @@ pub(crate) struct Threads {
 struct Running {
     threads: usize,
     waiting: Vec<FrameLatch>,
-    /// Whether an adopted thread counts as one of them.
-    has_adopted: bool,
+    /// Whether the end of the pool counts as one of them.
+    counts_end: bool,
     /// Whether the build has returned a pool.
     is_built: bool,
     /// The number of a thread that was dropped unrun during the build.
@@ -136,18 +136,21 @@ impl Threads {
         Starting(self)
     }
 
-    /// Counts an adopted thread, which may be the pool's only worker, as long as the pool has
-    /// references. It goes on after that.
-    pub(super) fn count_adopted(&self) {
+    /// Counts the end of the pool as one more thread, until [`note_end`](Self::note_end), when the
+    /// pool gets its first thread. So whoever waits for the threads waits for the drivers to be
+    /// told, too, and for as long as an adopted thread, which may be the only worker, is needed.
+    pub(super) fn count_end(&self) {
         let mut running = lock(&self.running);
-        running.threads += 1;
-        running.has_adopted = true;
+        if !running.counts_end {
+            running.threads += 1;
+            running.counts_end = true;
+        }
     }
 
-    /// Notes that the pool has no reference any more.
+    /// Notes that the pool has no reference any more, and that all have been told.
     pub(crate) fn note_end(&self) {
-        let has_adopted = mem::take(&mut lock(&self.running).has_adopted);
-        if has_adopted {
+        let counts_end = mem::take(&mut lock(&self.running).counts_end);
+        if counts_end {
             self.thread_has_stopped();
         }
     }

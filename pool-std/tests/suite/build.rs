@@ -3,6 +3,7 @@
 use std::{
     collections::HashSet,
     io,
+    panic::{AssertUnwindSafe, catch_unwind},
     sync::{
         Arc, Mutex,
         atomic::{AtomicUsize, Ordering::SeqCst},
@@ -12,7 +13,9 @@ use std::{
     time::Duration,
 };
 
-use pool_std::{BuildError, ThreadPoolBuilder, current_thread_index, max_num_threads};
+use pool_std::{
+    BuildError, ThreadBuilder, ThreadPoolBuilder, current_thread_index, max_num_threads,
+};
 
 mod dropped;
 mod scoped;
@@ -178,6 +181,61 @@ fn a_closure_that_panics_while_building_ends_the_threads_before_it() {
         thread::yield_now();
     }
     assert_eq!(called.load(SeqCst), 4, "two workers start, and end");
+}
+
+/// Panics when it is dropped.
+struct PanicsOnDrop;
+
+impl Drop for PanicsOnDrop {
+    fn drop(&mut self) {
+        panic!("on purpose");
+    }
+}
+
+/// The caller gets no pool, which nobody else could end.
+#[test]
+fn a_closure_whose_drop_panics_after_a_build_ends_the_threads() {
+    fn builder(called: &Arc<AtomicUsize>) -> ThreadPoolBuilder {
+        let (started, ended) = (called.clone(), called.clone());
+        ThreadPoolBuilder::new()
+            .num_threads(2)
+            .start_handler(move |_| _ = started.fetch_add(1, SeqCst))
+            .exit_handler(move |_| _ = ended.fetch_add(1, SeqCst))
+    }
+
+    fn names(bad: PanicsOnDrop) -> impl FnMut(usize) -> String + 'static {
+        move |index| {
+            let _bad = &bad;
+            index.to_string()
+        }
+    }
+
+    let builds: [fn(ThreadPoolBuilder); 3] = [
+        |builder| drop(builder.thread_name(names(PanicsOnDrop)).build()),
+        |builder| {
+            let builder = builder.thread_name(names(PanicsOnDrop));
+            drop(builder.build_scoped(ThreadBuilder::run, |_| ()));
+        },
+        |builder| {
+            let bad = PanicsOnDrop;
+            let spawn = move |thread: ThreadBuilder| {
+                let _bad = &bad;
+                thread::Builder::new().spawn(|| thread.run()).map(drop)
+            };
+            drop(builder.spawn_handler(spawn).build());
+        },
+    ];
+    for build in builds {
+        in_time(move || {
+            let called = Arc::new(AtomicUsize::new(0));
+            let builder = builder(&called);
+            assert!(catch_unwind(AssertUnwindSafe(|| build(builder))).is_err());
+            while Arc::strong_count(&called) > 1 {
+                thread::yield_now();
+            }
+            assert_eq!(called.load(SeqCst), 4, "two workers start, and end");
+        });
+    }
 }
 
 #[test]

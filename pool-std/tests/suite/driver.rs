@@ -56,6 +56,35 @@ fn builder(threads: usize) -> ThreadPoolBuilder {
     ThreadPoolBuilder::new().num_threads(threads)
 }
 
+/// The workers may end before the thread that ends the pool has told its drivers.
+#[test]
+fn the_end_of_a_pool_includes_that_of_its_drivers() {
+    struct Slow(Counts);
+
+    impl Driver for Slow {
+        fn end(&self) {
+            thread::sleep(Duration::from_millis(100));
+            self.0.ends.fetch_add(1, SeqCst);
+        }
+    }
+
+    for lazily in [false, true] {
+        let counts = Counts::default();
+        let driver = Slow(counts.clone());
+        let mut builder = builder(1);
+        if lazily {
+            builder = builder.lazy_threads();
+        }
+        let pool = builder.driver(move |_| Ok(driver)).build().unwrap();
+        pool.start_threads().unwrap();
+        let handle = pool.handle();
+        let ending = thread::spawn(move || drop(pool));
+        handle.wait_until_stopped().unwrap();
+        assert_eq!(counts.ends.load(SeqCst), 1);
+        ending.join().unwrap();
+    }
+}
+
 #[test]
 fn a_pool_has_one_driver_of_each_type_until_it_ends() {
     let counts = Counts::default();

@@ -7,6 +7,7 @@ use std::sync::{
     mpsc,
 };
 
+use crate::handlers::child_aborts;
 use crate::support::{Gate, builder_with_reports, pool_with_reports, wait_for, wait_for_asleep};
 use pool_std::{
     ActiveWorkersError, PoolHandle, ThreadPool, ThreadPoolBuilder, block_in_place,
@@ -42,6 +43,30 @@ fn block_one_and_park_the_other(pool: &Arc<ThreadPool>, gate: &Arc<Gate>) {
                 waiting.wait_for_blocked(1);
                 inner.set_active_workers(1).unwrap();
             }
+        }
+    });
+}
+
+/// The handler runs on a thread that is no worker any more, and under a lock that the workers need.
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn a_handler_of_a_parking_worker_that_waits_for_the_pool_aborts() {
+    let name = "elastic_deadlock::a_handler_of_a_parking_worker_that_waits_for_the_pool_aborts";
+    let message = "pool-std: a deadlock handler waited for its own pool; aborting";
+    child_aborts(name, message, || {
+        let builder = ThreadPoolBuilder::new().num_threads(2);
+        let handle: Arc<Mutex<Option<Arc<ThreadPool>>>> = Arc::default();
+        let of_handler = handle.clone();
+        let builder = builder.deadlock_handler(move |_| {
+            let pool = of_handler.lock().unwrap().clone().unwrap();
+            pool.install(|| ());
+        });
+        let pool = Arc::new(builder.build().unwrap());
+        *handle.lock().unwrap() = Some(pool.clone());
+        let gate = Arc::new(Gate::default());
+        block_one_and_park_the_other(&pool, &gate);
+        loop {
+            std::thread::park();
         }
     });
 }

@@ -25,6 +25,23 @@ fn failure(result: Result<(), ExploreError>) -> FailedProgram {
     }
 }
 
+/// The workers have left, and their threads have not ended.
+#[test]
+fn a_thread_that_takes_long_to_end_does_not_hang() {
+    struct Slow;
+
+    impl Drop for Slow {
+        fn drop(&mut self) {
+            std::thread::sleep(Duration::from_millis(500));
+        }
+    }
+
+    thread_local!(static SLOW: Slow = const { Slow });
+
+    let explorer = Explorer::new().hang_after(Duration::from_millis(100));
+    explorer.run(0..1, || SLOW.with(|_| ())).unwrap();
+}
+
 /// Two additions, of which one may be lost: the lock is released between the read and the write.
 fn forgetful_sum() {
     let sum = Mutex::new(0);

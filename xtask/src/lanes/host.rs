@@ -98,7 +98,7 @@ pub(super) fn run(quick: bool) -> Result<u64> {
         )
         .args(["--features", FEATURES_OF_POOL_STD])
         .args(["--features", FEATURES_OF_POOL_SPIN])
-        .args(["--lib", "--test", "suite"])
+        .args(["--lib", "--test", "suite", "--test", "fork"])
         .run_tests()?;
     // The same pools without metrics.
     tests += Step::cargo(&["test", "--package", "pool-std", "--package", "pool-spin"])

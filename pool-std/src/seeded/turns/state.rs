@@ -140,6 +140,11 @@ impl State {
     }
 
     pub(super) fn describe_waits(&self) -> Waits {
+        let is_present = |member: &Member| member.status != Status::Absent;
+        if !self.members.iter().any(is_present) {
+            // The threads are about to end.
+            return Waits::None;
+        }
         let mut report = String::new();
         let mut is_known = true;
         for (number, member) in self.members.iter().enumerate() {

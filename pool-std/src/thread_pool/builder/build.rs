@@ -3,15 +3,20 @@
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
-    sync::atomic::{AtomicUsize, Ordering},
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
     thread,
 };
 
 use super::{Settings, ThreadPoolBuilder};
 use crate::{
     fork,
+    platform::Registry,
     thread_pool::{ThreadPool, end::take_part_in_the_end, error::BuildError, global},
     worker::{
+        adopted,
         spawn::{DefaultSpawn, ScopedSpawn, ThreadSpawn},
         thread::ThreadBuilder,
     },
@@ -196,5 +201,19 @@ impl<'c> RunningWrapper<'c> {
 impl Drop for RunningWrapper<'_> {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// A pool that is being built.
+///
+/// If that fails, or a closure of the user panics, the drop tells the threads that were started to
+/// end. It does not wait for them: a handler may wait for a worker that is never started, and a
+/// spawn handler may start threads later.
+pub(super) struct Unfinished<'a>(pub(super) &'a Arc<Registry>);
+
+impl Drop for Unfinished<'_> {
+    fn drop(&mut self) {
+        self.0.remove_reference();
+        adopted::release(self.0);
     }
 }

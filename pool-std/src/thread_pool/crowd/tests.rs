@@ -16,6 +16,7 @@ impl<'c> Play<'c> {
         let time = Instant::now();
         Self {
             watchdog: Watchdog {
+                has_ended: false,
                 crowd,
                 next_check: time,
                 last: None,
@@ -246,6 +247,24 @@ fn a_watchdog_is_taken_on_by_one_worker_of_an_active_pool() {
         assert!(Watchdog::begin(&crowd).is_some());
         assert_eq!(crowd.mode.load(Ordering::Relaxed), UNWATCHED);
     });
+}
+
+#[test]
+fn a_watchdog_that_has_ended_leaves_the_next_one_alone() {
+    let pool = crowded();
+    let crowd = Crowd::new(PROCESSORS + 1, PROCESSORS);
+    crowd.set_registry(&Arc::downgrade(&pool.registry));
+    let (first, second) = pool.install(|| {
+        let mut first = Watchdog::begin(&crowd).expect("this worker is active");
+        first.checks = PATIENCE;
+        first.next_check = Instant::now();
+        assert!(first.remaining().is_none());
+        (first, Watchdog::begin(&crowd).expect("the first has ended"))
+    });
+    drop(first);
+    assert!(crowd.is_watched());
+    drop(second);
+    assert!(!crowd.is_watched());
 }
 
 #[test]

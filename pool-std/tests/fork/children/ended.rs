@@ -46,6 +46,35 @@ fn a_child_that_leaves_a_section_of_blocking_is_ended() {
     });
 }
 
+/// The token that the section has given back is the parent's.
+#[test]
+fn a_child_that_leaves_a_blocked_section_takes_no_token() {
+    alone(|| {
+        let is_child = || IS_CHILD.load(SeqCst);
+        let builder = ThreadPoolBuilder::new().num_threads(1);
+        let builder = builder.deadlock_handler(|_| ());
+        let builder = builder.acquire_thread_handler(move || {
+            if is_child() {
+                process::exit(1);
+            }
+        });
+        let pool = builder.build().unwrap();
+        let child = pool.install(|| {
+            let child = pool_std::blocking("a fork", |blocked| {
+                blocked.mark_unblocked().unwrap();
+                let child = fork();
+                IS_CHILD.store(child.is_none(), SeqCst);
+                child
+            });
+            if child.is_none() {
+                process::exit(0);
+            }
+            child
+        });
+        assert_eq!(end_of(child.unwrap()), End::Exit(0));
+    });
+}
+
 #[test]
 fn a_child_that_leaves_a_scope_is_ended_if_its_jobs_are_in_the_parent() {
     alone(|| {

@@ -60,6 +60,31 @@ fn workers_that_sleep_or_block_are_not_runnable() {
     assert!(runnable.most.load(SeqCst) <= 3);
 }
 
+/// The inner section begins after the mark of the outer one was ended, and before the worker has
+/// its token again.
+#[test]
+fn a_section_within_a_section_releases_no_second_token() {
+    let runnable = Arc::new(Runnable::default());
+    let pool = runnable.builder(1).build().unwrap();
+    pool.install(|| {
+        for panics in [false, true] {
+            let section = || {
+                blocking("an event", |outer| {
+                    outer.mark_unblocked().unwrap();
+                    blocking("another one", |_| assert_eq!(runnable.now.load(SeqCst), 0));
+                    assert_eq!(runnable.now.load(SeqCst), 0);
+                    assert!(!panics);
+                });
+            };
+            let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(section));
+            assert_eq!(result.is_err(), panics);
+            assert_eq!(runnable.now.load(SeqCst), 1);
+        }
+    });
+    pool.shutdown().unwrap();
+    runnable.wait_for(0);
+}
+
 #[test]
 fn handlers_run_when_the_marks_say_so() {
     let seen = Arc::new(Mutex::new(None));
