@@ -137,8 +137,8 @@ impl Threads {
     }
 
     /// Counts the end of the pool as one more thread, until [`note_end`](Self::note_end), when the
-    /// pool gets its first thread. So whoever waits for the threads waits for the drivers to be
-    /// told, too, and for as long as an adopted thread, which may be the only worker, is needed.
+    /// pool gets its first thread. So a thread that waits for the threads waits for the drivers to
+    /// be told, too, and for as long as an adopted thread, which may be the only worker, is needed.
     pub(super) fn count_end(&self) {
         let mut running = lock(&self.running);
         if !running.counts_end {

@@ -192,7 +192,7 @@ impl Drop for PanicsOnDrop {
     }
 }
 
-/// The caller gets no pool, which nobody else could end.
+/// The caller gets no pool that it could end.
 #[test]
 fn a_closure_whose_drop_panics_after_a_build_ends_the_threads() {
     fn builder(called: &Arc<AtomicUsize>) -> ThreadPoolBuilder {

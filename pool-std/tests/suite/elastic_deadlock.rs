@@ -47,7 +47,8 @@ fn block_one_and_park_the_other(pool: &Arc<ThreadPool>, gate: &Arc<Gate>) {
     });
 }
 
-/// The handler runs on a thread that is no worker any more, and under a lock that the workers need.
+/// The handler runs on a thread that has ceased to be a worker, and under a lock that the workers
+/// need.
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
 fn a_handler_of_a_parking_worker_that_waits_for_the_pool_aborts() {
