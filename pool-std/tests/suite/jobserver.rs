@@ -51,7 +51,8 @@ fn under_make(name: &str, tokens: usize, programs: usize) {
         "all: {targets}\n{targets}:\n\t+@{runner} '{}' jobserver::{name} --exact --nocapture --test-threads=1\n",
         this_program.display()
     );
-    let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}.mk"));
+    let path =
+        PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{}.mk", process::id()));
     fs::write(&path, makefile).unwrap();
     let make = Command::new("make")
         .arg(format!("-j{tokens}"))
@@ -64,6 +65,7 @@ fn under_make(name: &str, tokens: usize, programs: usize) {
         .env_remove("CARGO_MAKEFLAGS")
         .output()
         .unwrap();
+    fs::remove_file(&path).unwrap();
     let output = String::from_utf8_lossy(&make.stdout);
     let errors = String::from_utf8_lossy(&make.stderr);
     assert!(make.status.success(), "{output}{errors}");

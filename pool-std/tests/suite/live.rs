@@ -13,7 +13,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use pool_std::{ThreadPoolBuilder, blocking, live};
+use pool_std::{SleepKind, ThreadPoolBuilder, blocking, live};
 use serde_json::Value;
 
 use crate::again::{self, EndOnDrop};
@@ -242,7 +242,11 @@ fn a_child_does_not_keep_the_socket_of_a_parent_that_has_ended() {
 fn the_part_that_a_guest_runs_has_its_name() {
     if again::is_child() {
         let socket = live::serve().unwrap();
-        let builder = ThreadPoolBuilder::new().num_threads(1).guests(true);
+        // The classic protocol has no guests.
+        let builder = ThreadPoolBuilder::new()
+            .num_threads(1)
+            .sleep(SleepKind::Jec);
+        let builder = builder.guests(true);
         let pool = builder.build().unwrap();
         let job = || ask(&socket)["pools"][0]["workers"][0]["job"].clone();
         let this_thread = std::thread::current().id();
