@@ -31,6 +31,7 @@ mod lone_sleep;
 mod open_scopes;
 mod post;
 mod shared;
+mod shield;
 mod stay;
 #[cfg(test)]
 mod tests;
@@ -40,8 +41,8 @@ mod yielding;
 pub use cold::ColdPath;
 use kept::KeptReferences;
 use open_scopes::OpenScopes;
-use post::Watch;
 pub use shared::{WorkerShared, WorkerStorage};
+use shield::Watch;
 use stay::Stay;
 pub(crate) use wait::{Awaited, OutsideScopes};
 

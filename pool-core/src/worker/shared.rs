@@ -5,7 +5,7 @@ use core::fmt;
 use deque_core::Deque;
 use sleep_core::CoreLatch;
 
-use super::{lineage::PublishedLineage, lone_sleep::LoneSleep, post::Shield};
+use super::{lineage::PublishedLineage, lone_sleep::LoneSleep, shield::Shield};
 use crate::{
     fifo::JobFifo,
     guest::Seat,

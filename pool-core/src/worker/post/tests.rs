@@ -12,8 +12,6 @@ use crate::{
     testing::{DEQUE_CAPACITY, Test, TestPlatform},
 };
 
-mod shields;
-
 /// Calls a closure with the worker of a pool without threads.
 fn with_worker(body: impl FnOnce(&WorkerThread<Test>)) {
     let registry = Test::registry(1);

@@ -2,7 +2,7 @@
 
 use sleep_core::{CoreLatch, Purpose};
 
-use super::super::*;
+use super::*;
 use crate::{
     job::{JobContext, StackJob},
     latch::BlockingLatch,
