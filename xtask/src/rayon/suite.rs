@@ -27,7 +27,7 @@ pub(crate) fn lane(quick: bool) -> Result<u64> {
         let declarations = surface::compare(drop_in)?;
         say!(
             "{}'s own tests, and its core's: {suite} passed on our pool{}; \
-             our tests of its behaviour: {original} passed on the original; \
+             our tests of its behavior: {original} passed on the original; \
              {declarations} public declarations are the same",
             drop_in.iterators.0,
             match (drop_in.package == RUSTC.package, quick) {
