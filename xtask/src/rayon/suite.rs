@@ -1,5 +1,5 @@
 //! The lane `rayon`, for each drop-in: the whole test suite of the published parallel iterators on
-//! our pool, and our own tests of the original's behaviour on the original.
+//! our pool, and our own tests of the original's behavior on the original.
 
 use std::{
     fmt::Write,
@@ -23,6 +23,11 @@ pub(crate) fn lane(quick: bool) -> Result<u64> {
     for drop_in in [&RAYON, &RUSTC] {
         let suite = tests_of_iterators(drop_in, quick)?;
         let suite = suite + tests_of_core(drop_in)?;
+        ensure!(
+            suite >= drop_in.least_tests,
+            "only {suite} tests of {} and of its core were run",
+            drop_in.iterators.0
+        );
         let original = our_tests_on_the_original(drop_in)?;
         let declarations = surface::compare(drop_in)?;
         say!(
