@@ -8,7 +8,7 @@
 //! | other workers' deques | oldest first | every worker |
 //! | injector: other jobs from outside | front | every worker |
 //! | background jobs from outside | front | every worker |
-//! | operations that are due | newest first | every worker |
+//! | operations that are due | about in the order in which they became due | every worker |
 //!
 //! A worker searches in the order of the table, and from time to time out of that order, so that no
 //! job waits without end behind others: see [`FairLooks`].

@@ -269,11 +269,15 @@ impl<'p, D: Domain> ManagedThread<'p, D> {
         }
     }
 
-    /// Takes over the operations that belong to no thread and are due.
+    /// Takes over the operations that belong to no thread and are due. Those that came last are at
+    /// the top of their stack, and at the end of the queue: so none is overtaken for ever, however
+    /// many more become due each time.
     fn adopt_due(&mut self) {
+        let mut adopted = Queue::new();
         for operation in self.progress().unowned.take_due() {
-            self.ready.push(operation, 0);
+            adopted.push_front(operation, 0);
         }
+        self.ready.append(&mut adopted, 0);
     }
 }
 

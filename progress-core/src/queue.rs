@@ -44,6 +44,19 @@ impl Queue {
         self.length += 1;
     }
 
+    /// Adds an operation before the first one, as [`push`](Self::push) does behind the last one.
+    pub(crate) fn push_front(&mut self, mut operation: NonNull<Header>, value: RawWord) {
+        // SAFETY: as in `push`.
+        let header = unsafe { operation.as_mut() };
+        header.set_next(self.first);
+        header.set_value(value);
+        if self.last.is_null() {
+            self.last = operation.as_ptr();
+        }
+        self.first = operation.as_ptr();
+        self.length += 1;
+    }
+
     /// Returns the value at which the first operation may be run.
     pub(crate) fn first_value(&self) -> Option<RawWord> {
         // SAFETY: the first operation is in the queue, so the queue owns it.

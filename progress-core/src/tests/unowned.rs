@@ -62,6 +62,31 @@ fn operations_that_a_thread_leaves_are_run_by_any() {
     assert!(!progress.state().has_wakeups(), "there is nothing to leave");
 }
 
+/// Lets more operations become due in each round than a thread runs of them. Those that the thread
+/// leaves come first in the next round.
+#[test]
+fn operations_that_are_left_are_not_overtaken_for_ever() {
+    const ROUNDS: usize = 10;
+    const EACH: usize = 200;
+    let progress = progress(2);
+    let [mut runner, mut other] = [(); 2].map(|()| progress.register().unwrap());
+    let run = StdArc::new([(); ROUNDS].map(|()| Tally::new(0)));
+    for round in 0..ROUNDS {
+        for _ in 0..EACH {
+            let run = run.clone();
+            other.defer(move || _ = run[round].fetch_add(1, SeqCst));
+        }
+        other.leave_operations();
+        for _ in 0..runner.run_limit() {
+            runner.take_due().unwrap().run();
+        }
+        runner.leave_due();
+        if round > 0 {
+            assert_eq!(run[round - 1].load(SeqCst), EACH, "of round {}", round - 1);
+        }
+    }
+}
+
 /// Checks that an operation which schedules others, due at once, does not run them within itself.
 /// That would take a frame for each.
 #[test]
