@@ -7,6 +7,7 @@ use std::sync::{
     mpsc,
 };
 
+#[cfg(not(miri))]
 use crate::handlers::child_aborts;
 use crate::support::{Gate, builder_with_reports, pool_with_reports, wait_for, wait_for_asleep};
 use pool_std::{
@@ -50,7 +51,7 @@ fn block_one_and_park_the_other(pool: &Arc<ThreadPool>, gate: &Arc<Gate>) {
 /// The handler runs on a thread that has ceased to be a worker, and under a lock that the workers
 /// need.
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
+#[cfg(not(miri))]
 fn a_handler_of_a_parking_worker_that_waits_for_the_pool_aborts() {
     let name = "elastic_deadlock::a_handler_of_a_parking_worker_that_waits_for_the_pool_aborts";
     let message = "pool-std: a deadlock handler waited for its own pool; aborting";
