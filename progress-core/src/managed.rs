@@ -270,7 +270,7 @@ impl<'p, D: Domain> ManagedThread<'p, D> {
     }
 
     /// Takes over the operations that belong to no thread and are due. Those that came last are at
-    /// the top of their stack, and at the end of the queue: so none is overtaken for ever, however
+    /// the top of their stack, and at the end of the queue: so none is overtaken forever, however
     /// many more become due each time.
     fn adopt_due(&mut self) {
         let mut adopted = Queue::new();

@@ -65,7 +65,7 @@ fn operations_that_a_thread_leaves_are_run_by_any() {
 /// Lets more operations become due in each round than a thread runs of them. Those that the thread
 /// leaves come first in the next round.
 #[test]
-fn operations_that_are_left_are_not_overtaken_for_ever() {
+fn operations_that_are_left_are_not_overtaken_forever() {
     const ROUNDS: usize = 10;
     const EACH: usize = 200;
     let progress = progress(2);
