@@ -226,8 +226,9 @@ impl Operation {
                 state.has_paused = true;
                 return Next::Again;
             }
-            Err(libc::ETIME) if state.is_polling => return state.finish(Err(libc::ECANCELED)),
-            Ok(_) if state.is_polling => return state.finish(Err(libc::ECANCELED)),
+            Ok(_) | Err(libc::ETIME) if state.is_polling => {
+                return state.finish(Err(libc::ECANCELED));
+            }
             Ok(value) => {
                 state.request.keep(value);
                 let value = state.progress + value;

@@ -69,6 +69,14 @@ fn two_elements(deque: &Shared) -> Worker<&Shared> {
     worker
 }
 
+/// Pops until the deque is biased, at a price of at most 20.
+fn biased_owner(deque: &Shared) -> Worker<&Shared> {
+    let worker = two_elements(deque);
+    push_and_pop(&worker, 30);
+    assert!(is_biased(deque));
+    worker
+}
+
 fn two_elements_more(worker: &Worker<&Shared>) {
     worker.try_push(0).unwrap();
     worker.try_push(1).unwrap();
@@ -148,9 +156,7 @@ fn an_unknown_price_keeps_the_deque_fenced() {
 fn a_refused_fence_leaves_the_elements_until_the_owner_answers() {
     counted_fence!(10);
     let deque = Deque::fixed(Order::Lifo).with_process_fence::<Fence>();
-    let worker = two_elements(&deque);
-    push_and_pop(&worker, 30);
-    assert!(is_biased(&deque));
+    let worker = biased_owner(&deque);
     FENCE.is_refused.store(true, SeqCst);
     FENCE.price.store(0, SeqCst);
 
@@ -181,9 +187,7 @@ fn a_refused_fence_leaves_the_elements_until_the_owner_answers() {
 fn an_owner_that_takes_its_oldest_element_answers() {
     counted_fence!(10);
     let deque = Deque::fixed(Order::Lifo).with_process_fence::<Fence>();
-    let worker = two_elements(&deque);
-    push_and_pop(&worker, 30);
-    assert!(is_biased(&deque));
+    let worker = biased_owner(&deque);
     FENCE.is_refused.store(true, SeqCst);
     let thief = deque.stealer();
     assert_eq!(thief.steal(), Steal::Retry);
@@ -215,9 +219,7 @@ fn an_owner_that_ends_the_bias_leaves_its_elements_to_thieves() {
     for thief_comes_first in [false, true] {
         FENCE.is_refused.store(false, SeqCst);
         let deque = Deque::fixed(Order::Lifo).with_process_fence::<Fence>();
-        let worker = two_elements(&deque);
-        push_and_pop(&worker, 30);
-        assert!(is_biased(&deque));
+        let worker = biased_owner(&deque);
         FENCE.is_refused.store(true, SeqCst);
         if thief_comes_first {
             assert_eq!(deque.stealer().steal(), Steal::Retry);
