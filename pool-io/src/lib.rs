@@ -84,6 +84,11 @@ mod system;
 #[allow(dead_code, reason = "another crate's tests use the rest")]
 mod forking;
 
+/// What the kernel has, for tests.
+#[cfg(all(test, not(loom)))]
+#[path = "../tests/support/kernel.rs"]
+mod kernel;
+
 #[cfg(not(loom))]
 pub use {
     api::{backend, open, read, read_at, sync, write, write_at},

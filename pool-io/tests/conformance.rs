@@ -3,6 +3,8 @@
 
 #[path = "../../pool-std/tests/conformance/cycles/mod.rs"]
 mod cycles;
+#[path = "support/kernel.rs"]
+mod kernel;
 
 use cycles::conforms;
 use pool_io::{IoBackend, ThreadPoolBuilderExt as _};
@@ -15,23 +17,12 @@ fn ring(builder: ThreadPoolBuilder) -> ThreadPoolBuilder {
     builder.io(IoBackend::Ring)
 }
 
-/// Whether the system has rings. Asks the kernel itself, not the code under test.
-fn has_rings() -> bool {
-    // SAFETY: the kernel refuses a structure at address zero, or does not know the call.
-    unsafe { libc::syscall(libc::SYS_io_uring_setup, 1, std::ptr::null_mut::<u8>()) };
-    let has_rings = std::io::Error::last_os_error().raw_os_error() == Some(libc::EFAULT);
-    if !has_rings {
-        eprintln!("io_uring is refused here: rings are not tested");
-    }
-    has_rings
-}
-
 macro_rules! suite {
     ($($name:ident: $kind:ident;)*) => {
         $(
             #[test]
             fn $name() {
-                if has_rings() {
+                if kernel::has_rings() {
                     conforms(stringify!($name), SleepKind::$kind, ring);
                 }
             }

@@ -2,11 +2,13 @@
 
 mod checkers;
 mod deep;
+mod gaps;
 mod host;
 mod systems;
 
 pub(crate) use checkers::models;
 pub(crate) use deep::DEEP_LANES;
+pub(crate) use gaps::gaps;
 
 use std::fs;
 

@@ -18,7 +18,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
 use crate::{
     command::{Stopwatch, lock},
-    lanes::{BACKGROUND_LANES, DEEP_LANES, LANES, Lane},
+    lanes::{BACKGROUND_LANES, DEEP_LANES, LANES, Lane, gaps},
     speaker::{Speaker, say},
 };
 
@@ -77,6 +77,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
     }
     let passed = reports.iter().filter(|report| report.has_passed).count();
     let failed = reports.len() - passed;
+    for gap in lanes.all().flat_map(|lane| gaps(lane.name)) {
+        println!("not tested on this machine: {gap}");
+    }
     println!("{passed} passed, {failed} failed ({})", stopwatch.read());
     Ok(if failed == 0 {
         ExitCode::SUCCESS

@@ -8,19 +8,14 @@ mod noise;
 
 use super::*;
 use crate::ring::{parker::RingParker, rings::Rings};
-use crate::{file::File, operation::Next, request::Request};
+use crate::{file::File, kernel, operation::Next, request::Request};
 
 /// A ring, or none where the kernel has none.
 fn ring(entries: u32) -> Option<(Ring, EventCounter)> {
-    let event = EventCounter::new().unwrap();
-    match Ring::new(entries, &event) {
-        Ok(ring) => Some((ring, event)),
-        Err(error) if [Some(libc::ENOSYS), Some(libc::EPERM)].contains(&error.raw_os_error()) => {
-            eprintln!("io_uring is refused here: {error}");
-            None
-        }
-        Err(error) => panic!("{error}"),
-    }
+    kernel::has_rings().then(|| {
+        let event = EventCounter::new().unwrap();
+        (Ring::new(entries, &event).unwrap(), event)
+    })
 }
 
 fn silent_read() -> (Arc<Operation>, PipeWriter) {

@@ -3,8 +3,9 @@
 
 mod child;
 mod end;
+#[path = "../support/kernel.rs"]
+mod kernel;
 mod suite;
-
 #[path = "../../../pool-std/tests/support/mod.rs"]
 mod support;
 

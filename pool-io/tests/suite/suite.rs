@@ -4,11 +4,12 @@ use std::{
     fs,
     io::{self as std_io, PipeReader, PipeWriter, pipe},
     path::PathBuf,
-    sync::OnceLock,
 };
 
 use pool_io::{self as io, Completion, File, IoBackend, ThreadPoolBuilderExt as _, Transfer};
 use pool_std::{IdlePolicy, ThreadPool, ThreadPoolBuilder};
+
+use crate::kernel;
 
 pub(crate) mod ends;
 pub(crate) mod files;
@@ -64,24 +65,9 @@ macro_rules! suite {
 }
 pub(crate) use suite;
 
-/// Whether the system has what the backend needs. Asks the kernel itself, not the code under test.
+/// Whether the system has what the backend needs.
 pub(crate) fn is_available(backend: IoBackend) -> bool {
-    static REFUSED: OnceLock<Option<std_io::Error>> = OnceLock::new();
-
-    if backend != IoBackend::Ring {
-        return true;
-    }
-    let refused = REFUSED.get_or_init(|| {
-        // SAFETY: the kernel refuses a structure at address zero, or does not know the call.
-        unsafe { libc::syscall(libc::SYS_io_uring_setup, 1, std::ptr::null_mut::<u8>()) };
-        let error = std_io::Error::last_os_error();
-        let is_there = error.raw_os_error() == Some(libc::EFAULT);
-        (!is_there).then_some(error)
-    });
-    if let Some(error) = refused {
-        eprintln!("io_uring is refused here ({error}): only helper threads are tested");
-    }
-    refused.is_none()
+    backend != IoBackend::Ring || kernel::has_rings()
 }
 
 pub(crate) fn builder(backend: IoBackend, threads: usize) -> ThreadPoolBuilder {

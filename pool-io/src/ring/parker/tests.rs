@@ -9,21 +9,14 @@ use std::{
 };
 
 use super::*;
-use crate::{file::File, operation::Operation, request::Request};
+use crate::{file::File, kernel, operation::Operation, request::Request};
 
 /// A multiple of what the slowest machine needs. Only ends a test that fails.
 const LIMIT: Duration = Duration::from_secs(60);
 
 /// A parker whose ring is the only one, or none where the kernel has none.
 fn parker() -> Option<RingParker> {
-    match Rings::new(1) {
-        Ok(rings) => Some(RingParker::new(rings, 0)),
-        Err(error) if [Some(libc::ENOSYS), Some(libc::EPERM)].contains(&error.raw_os_error()) => {
-            eprintln!("io_uring is refused here: {error}");
-            None
-        }
-        Err(error) => panic!("{error}"),
-    }
+    kernel::has_rings().then(|| RingParker::new(Rings::new(1).unwrap(), 0))
 }
 
 /// Plays a worker that is interrupted before it acquires the ring's lock. A waker writes its hint,

@@ -7,13 +7,14 @@ use std::{
     time::{Duration, Instant},
 };
 
-use pool_std::{BuildError, IdlePolicy, ThreadPool, ThreadPoolBuilder, driver};
+use pool_std::{IdlePolicy, ThreadPool, ThreadPoolBuilder, driver};
 
 use super::*;
 use crate::{
     Completion, ThreadPoolBuilderExt as _, Transfer,
     backend::{Backend, IoBackend, PoolIo},
     file::File,
+    kernel,
     request::Request,
 };
 
@@ -33,14 +34,7 @@ fn pool(workers: usize) -> Option<ThreadPool> {
     let builder = ThreadPoolBuilder::new()
         .num_threads(workers)
         .idle_policy(IdlePolicy::IMMEDIATE);
-    match builder.io(IoBackend::Ring).build() {
-        Ok(pool) => Some(pool),
-        Err(BuildError::Driver { source }) => {
-            eprintln!("io_uring is refused here: {source}");
-            None
-        }
-        Err(error) => panic!("{error}"),
-    }
+    kernel::has_rings().then(|| builder.io(IoBackend::Ring).build().unwrap())
 }
 
 /// Runs a test on the only worker of a pool, with its rings. The worker does not sleep in its own.
