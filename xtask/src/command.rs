@@ -104,13 +104,14 @@ impl Step {
     /// # Errors
     /// If the command cannot be started, fails, or takes longer than its time limit.
     pub(crate) fn run(self) -> Result<()> {
-        self.run_counting(Show::AsItComes).map(drop)
+        self.run_showing(Show::AsItComes).map(drop)
     }
 
     /// Runs a command that runs tests, as [`run`](Self::run) does, and returns how many passed.
     ///
     /// # Errors
-    /// As [`run`](Self::run), and if there was no test at all.
+    /// As [`run`](Self::run), and if there was no test at all, or none whose name contains one of
+    /// the [filters](Self::filters): it was renamed, and is not run any more.
     pub(crate) fn run_tests(self) -> Result<u64> {
         self.run_tests_showing(Show::AsItComes)
     }
@@ -190,13 +191,36 @@ impl Step {
 
     fn run_tests_showing(self, show: Show) -> Result<u64> {
         let shown = self.shown();
-        match self.run_counting(show)? {
-            0 => bail!("`{shown}` ran no test"),
-            tests => Ok(tests),
+        let filters = self.filters();
+        let transcript = self.run_showing(show)?;
+        let tests = transcript.passed_tests();
+        if tests == 0 {
+            bail!("`{shown}` ran no test");
         }
+        let unused = filters.iter().find(|name| !transcript.has_passed(name));
+        if let Some(name) = unused {
+            bail!("`{shown}` ran no test `{name}`");
+        }
+        Ok(tests)
     }
 
-    fn run_counting(mut self, show: Show) -> Result<u64> {
+    /// Returns the arguments that tell a program of tests which ones to run: those after `--`,
+    /// without options and their values.
+    fn filters(&self) -> Vec<String> {
+        let arguments = self.command.get_args().map(OsStr::to_string_lossy);
+        let mut own = arguments.skip_while(|argument| argument != "--").skip(1);
+        let mut filters = Vec::new();
+        while let Some(argument) = own.next() {
+            match &*argument {
+                "--skip" | "--test-threads" => drop(own.next()),
+                option if option.starts_with('-') => {}
+                filter => filters.push(filter.to_owned()),
+            }
+        }
+        filters
+    }
+
+    fn run_showing(mut self, show: Show) -> Result<Transcript> {
         let shown = self.shown();
         say!("$ {shown}");
         let stopwatch = Stopwatch::start();
@@ -227,7 +251,7 @@ impl Step {
             }
         }
         match status {
-            Some(status) if status.success() => Ok(transcript.passed_tests()),
+            Some(status) if status.success() => Ok(transcript),
             Some(status) => bail!("`{shown}` failed: {status}{}", transcript.quote()),
             None => bail!(
                 "`{shown}` timed out after {} s{}",
@@ -308,6 +332,21 @@ mod tests {
     fn reports_a_run_without_tests() {
         let error = Step::cargo(&["--version"]).run_tests().unwrap_err();
         assert!(error.to_string().ends_with("ran no test"), "{error}");
+    }
+
+    /// Without it, a test that is renamed would no longer run in a lane that names it.
+    #[test]
+    #[cfg(unix)]
+    fn reports_a_filter_that_no_test_matches() {
+        let script = "echo 'test one::two ... ok'; echo 'test result: ok. 1 passed; 0 failed'";
+        let step = |filters: &[&str]| {
+            let options = ["-c", script, "--", "--test-threads", "1", "--skip", "four"];
+            Step::new("sh", &options).args(filters).run_tests()
+        };
+        assert_eq!(step(&[]).unwrap(), 1);
+        assert_eq!(step(&["one::", "two"]).unwrap(), 1);
+        let error = step(&["one::", "three"]).unwrap_err().to_string();
+        assert!(error.ends_with("ran no test `three`"), "{error}");
     }
 
     #[test]

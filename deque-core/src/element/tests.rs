@@ -79,7 +79,7 @@ proptest! {
     })]
 
     #[test]
-    fn numbers(
+    fn any_numbers(
         a: (u8, i8, u16, i16, u32, i32),
         b: (u64, i64, u128, i128, usize, isize),
         c: (bool, char, u32, u64),
@@ -99,7 +99,7 @@ proptest! {
     }
 
     #[test]
-    fn options_of_numbers(a: Option<u8>, b: Option<u128>, c: Option<char>, d: Option<bool>) {
+    fn any_options_of_numbers(a: Option<u8>, b: Option<u128>, c: Option<char>, d: Option<bool>) {
         same([a, None, Some(0)]);
         same([b, None, Some(0)]);
         same([c, None, Some('\0')]);
@@ -108,7 +108,7 @@ proptest! {
     }
 
     #[test]
-    fn strings_and_vectors(
+    fn any_strings_and_vectors(
         string in string(),
         vector in prop::collection::vec(any::<u32>(), 0..8),
         slice in prop::collection::vec(any::<(u64, bool)>(), 0..8),

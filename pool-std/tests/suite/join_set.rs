@@ -293,7 +293,8 @@ fn run(steps: &[Step], alive: &Arc<()>) {
 
 proptest! {
     #![proptest_config(ProptestConfig {
-        cases: if cfg!(miri) { 3 } else { 200 },
+        cases: if cfg!(miri) { 3 } else { ProptestConfig::default().cases },
+        failure_persistence: None,
         ..ProptestConfig::default()
     })]
 

@@ -64,6 +64,12 @@ impl Transcript {
         out.iter().map(|line| passed_tests(line)).sum()
     }
 
+    /// Whether a test passed whose name contains this.
+    pub(super) fn has_passed(&self, name: &str) -> bool {
+        let out = self.of(Stream::Out);
+        out.iter().any(|line| is_passed_test(line, name))
+    }
+
     /// Returns everything that was printed.
     pub(super) fn whole(&self) -> String {
         let lines = lock(&self.lines);
@@ -158,6 +164,12 @@ fn without_colors(line: &str) -> String {
     COLOR.replace_all(line, "").into_owned()
 }
 
+/// Whether the line tells that a test passed whose name contains this.
+fn is_passed_test(line: &str, name: &str) -> bool {
+    let test = line.strip_prefix("test ");
+    test.is_some_and(|test| test.contains(name) && test.ends_with(" ok"))
+}
+
 /// Returns the number of passed tests in a line of a test program's summary.
 fn passed_tests(line: &str) -> u64 {
     let number = || {
@@ -182,6 +194,14 @@ mod tests {
         assert_eq!(passed_tests(line), 26);
         assert_eq!(passed_tests("test result: FAILED. 3 passed; 1 failed"), 0);
         assert_eq!(passed_tests("test smoke ... ok"), 0);
+    }
+
+    #[test]
+    fn finds_a_test_that_passed() {
+        assert!(is_passed_test("test deque::smoke ... ok", "smoke"));
+        assert!(!is_passed_test("test deque::smoke ... ok", "stress"));
+        assert!(!is_passed_test("test deque::smoke ... ignored", "smoke"));
+        assert!(!is_passed_test("smoke, and all is ok", "smoke"));
     }
 
     #[test]

@@ -93,19 +93,16 @@ fn address_sanitizer(_quick: bool) -> Result<u64> {
         .run_tests()
 }
 
+/// The packages with tests of random input that do not only use safe code of one thread.
+const FUZZED: [&str; 4] = ["deque-core", "progress-core", "sleep-core", "pool-std"];
+
+/// What the names of these tests begin with, see `tests_of_random_input_have_such_names`.
+const OF_RANDOM_INPUT: &str = "::any_";
+
 fn fuzz(_quick: bool) -> Result<u64> {
-    // What proptest runs, by the beginnings of names.
-    const TESTS: [&str; 6] = [
-        "any_sequence",
-        "any_history",
-        "any_settings",
-        "any_program",
-        "a_channel_agrees",
-        "no_reader_is_overtaken",
-    ];
-    under_address_sanitizer(&["deque-core", "progress-core", "sleep-core", "pool-std"])?
+    under_address_sanitizer(&FUZZED)?
         .args(["--lib", "--test", "suite", "--no-fail-fast", "--"])
-        .args(TESTS)
+        .args([OF_RANDOM_INPUT])
         .env("PROPTEST_CASES", "25600")
         .run_tests()
 }
@@ -144,4 +141,44 @@ fn embassy(_quick: bool) -> Result<u64> {
     // Only the linker sees whether the memory of the chip suffices.
     board(&["build", "--release", "--locked"]).run()?;
     Ok(2)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{collections::BTreeSet, fs};
+
+    use super::*;
+    use crate::links::find_files;
+
+    /// Returns the names of the tests of random input in a source file.
+    fn tests_of_random_input(text: &str) -> BTreeSet<String> {
+        let mut names = BTreeSet::new();
+        let mut lines = text.lines();
+        while let Some(line) = lines.next() {
+            let Some(indent) = line.strip_suffix("proptest! {") else {
+                continue;
+            };
+            let end = format!("{indent}}}");
+            let block = lines.by_ref().take_while(|line| *line != end);
+            let functions = block.filter_map(|line| line.trim_start().strip_prefix("fn "));
+            let name = |line: &str| line.split('(').next().map(str::to_owned);
+            names.extend(functions.filter_map(name));
+        }
+        names
+    }
+
+    /// Or lane `fuzz` would not run them.
+    #[test]
+    fn tests_of_random_input_have_such_names() {
+        for package in FUZZED {
+            let mut found = BTreeSet::new();
+            for path in find_files(&root().join(package), ".rs").unwrap() {
+                found.extend(tests_of_random_input(&fs::read_to_string(path).unwrap()));
+            }
+            assert!(!found.is_empty(), "{package}");
+            let is_run = |name: &&String| format!("::{name}").starts_with(OF_RANDOM_INPUT);
+            let others: Vec<_> = found.iter().filter(|name| !is_run(name)).collect();
+            assert!(others.is_empty(), "{package}: {others:?}");
+        }
+    }
 }

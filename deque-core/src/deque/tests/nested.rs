@@ -176,7 +176,7 @@ proptest! {
 
     /// Elements are put together once, whatever comes between their copy and their claim.
     #[test]
-    fn operations_within_others_neither_double_nor_lose_elements(
+    fn any_operations_within_others_neither_double_nor_lose_elements(
         orders in prop::sample::select(&[
             [Order::Lifo, Order::Lifo],
             [Order::Lifo, Order::Fifo],

@@ -348,7 +348,7 @@ proptest! {
     })]
 
     #[test]
-    fn what_handles_return_agrees_with_what_jobs_did(
+    fn any_handles_return_what_their_jobs_did(
         setting in setting(),
         actions in prop::collection::vec(action(), 0..if cfg!(miri) { 10 } else { 40 }),
     ) {

@@ -58,7 +58,8 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 
 proptest! {
     #![proptest_config(ProptestConfig {
-        cases: if cfg!(miri) { 4 } else { 300 },
+        cases: if cfg!(miri) { 4 } else { ProptestConfig::default().cases },
+        failure_persistence: None,
         ..ProptestConfig::default()
     })]
 

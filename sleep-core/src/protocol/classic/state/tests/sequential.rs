@@ -109,7 +109,6 @@ fn agrees_with_model(operations: &[Operation], first: usize) {
 
 proptest! {
     #![proptest_config(ProptestConfig {
-        cases: ProptestConfig::default().cases,
         failure_persistence: None,
         ..ProptestConfig::default()
     })]

@@ -33,7 +33,7 @@ proptest! {
 
     /// New, and where the numbers of hints wrap around.
     #[test]
-    fn a_channel_agrees_with_a_queue(
+    fn any_sequence_agrees_with_a_queue(
         operations in prop::collection::vec(prop::option::of(0_u16..9), 0..80)
     ) {
         for carried in [0, u32::MAX - 5] {
