@@ -41,11 +41,11 @@ pub(crate) struct Arguments {
 
     /// Measure nothing: read the results that `--json` has written to this file, for tables and
     /// charts
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["only", "quick", "json", "callgrind"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["only", "quick", "threads", "json", "callgrind"])]
     from: Option<PathBuf>,
 
     /// Count the instructions of a join and of a spawn with valgrind, and nothing else
-    #[arg(long, conflicts_with_all = ["only", "quick", "json", "svg"])]
+    #[arg(long, conflicts_with_all = ["only", "quick", "threads", "json", "markdown", "svg"])]
     callgrind: bool,
 
     /// Keep the counts of `--callgrind` in docs/figures, for the pages that show them
@@ -67,6 +67,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
     if arguments.callgrind {
         callgrind::run(arguments.keep)?;
         return Ok(ExitCode::SUCCESS);
+    }
+    // Known before anything is measured.
+    for file in arguments.json.iter().chain(&arguments.markdown) {
+        let mut options = fs::OpenOptions::new();
+        let opened = options.append(true).create(true).open(file);
+        opened.with_context(|| file.display().to_string())?;
     }
     let comparisons = match &arguments.from {
         Some(file) => file::read(file)?,

@@ -138,6 +138,11 @@ pub(crate) fn lints() -> Result<Vec<Step>> {
             .directory(&boards.join(board.directory));
         steps.push(clippy);
     }
+    let size = Step::cargo(&["clippy", "--release", "--target", AARCH64.target]);
+    steps.push(
+        size.args(["--", "-D", "warnings"])
+            .directory(&boards.join("size")),
+    );
     Ok(steps)
 }
 
@@ -208,7 +213,7 @@ pub(crate) struct Arguments {
     no_rounds: bool,
 
     /// Seconds until a program counts as one that hangs
-    #[arg(long, default_value_t = 60)]
+    #[arg(long, default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..=86_400))]
     time_limit: u64,
 }
 

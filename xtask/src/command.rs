@@ -34,6 +34,9 @@ use transcript::{Show, Transcript};
 /// No single command of a lane should take longer, even on a slow machine and in the background.
 const TIME_LIMIT: Duration = Duration::from_secs(40 * 60);
 
+/// The toolchain of steps that name none, as rust-toolchain.toml has it.
+const TOOLCHAIN: &str = "stable";
+
 /// What every run of cargo has in its environment, if the user has nothing else there. A lane
 /// builds most things once: what a second build could reuse, and tables of lines for backtraces,
 /// take nearly half of the time.
@@ -53,9 +56,11 @@ impl Step {
         let mut command = Command::new(program);
         command.args(arguments).current_dir(root());
         // This process was started by cargo, whose variables would confuse another toolchain's.
-        for variable in ["CARGO", "RUSTUP_TOOLCHAIN", "RUSTC", "RUSTDOC"] {
+        for variable in ["CARGO", "RUSTC", "RUSTDOC"] {
             command.env_remove(variable);
         }
+        // A step may run where no file of ours says it.
+        command.env("RUSTUP_TOOLCHAIN", TOOLCHAIN);
         Self {
             command,
             time_limit: TIME_LIMIT,
@@ -122,6 +127,22 @@ impl Step {
         self.command
             .status()
             .with_context(|| format!("`{shown}` could not be started"))
+    }
+
+    /// Runs the command without input, and returns how it ended.
+    ///
+    /// # Errors
+    /// If the command cannot be started, or takes longer than this.
+    pub(crate) fn status_within(mut self, limit: Duration) -> Result<ExitStatus> {
+        let shown = self.shown();
+        self.command.stdin(Stdio::null());
+        let tree = ProcessTree::spawn(self.command)
+            .with_context(|| format!("`{shown}` could not be started"))?;
+        let status = tree.wait_until(Instant::now() + limit)?;
+        if status.is_none() {
+            tree.kill()?;
+        }
+        status.with_context(|| format!("`{shown}` timed out after {} s", limit.as_secs_f64()))
     }
 
     /// Whether the command succeeds. Its output is not shown.
@@ -279,8 +300,9 @@ fn sum(results: Vec<Result<u64>>) -> Result<u64> {
 /// Whether a variable is one that [every run of cargo](BUILT_ONCE) has, which says nothing of this
 /// one.
 fn is_in_every(name: &OsStr, value: Option<&OsStr>) -> bool {
-    BUILT_ONCE
-        .iter()
+    let of_all = BUILT_ONCE.iter().chain([&("RUSTUP_TOOLCHAIN", TOOLCHAIN)]);
+    of_all
+        .into_iter()
         .any(|(of_all, its)| name == *of_all && value.is_some_and(|value| value == *its))
 }
 
@@ -326,6 +348,12 @@ mod tests {
         let error = Step::run_tests_at_once(steps).unwrap_err().to_string();
         assert!(error.contains("no-such-program"), "{error}");
         assert!(error.contains("nor-this"), "{error}");
+    }
+
+    #[test]
+    fn steps_use_the_toolchain_of_the_workspace() {
+        let file = std::fs::read_to_string(root().join("rust-toolchain.toml")).unwrap();
+        assert!(file.contains(&format!("\nchannel = \"{TOOLCHAIN}\"\n")));
     }
 
     #[test]
@@ -394,6 +422,17 @@ mod tests {
             let expected = "failed: exit status: 3\n    failures:\n        b\n    error: d";
             assert!(error.ends_with(expected), "{error}");
         }
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn a_status_has_a_limit() {
+        let sleep = |seconds| Step::new("sleep", &[seconds]);
+        let limit = Duration::from_secs(20);
+        assert!(sleep("0").status_within(limit).unwrap().success());
+        let error = sleep("1000").status_within(Duration::from_millis(100));
+        let error = error.unwrap_err().to_string();
+        assert_eq!(error, "`sleep 1000` timed out after 0.1 s");
     }
 
     /// Fails by hanging if only the shell is killed: `sleep` holds the pipe then.

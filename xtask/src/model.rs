@@ -16,7 +16,7 @@ pub(crate) struct Arguments {
     protocol: String,
 
     /// What to leave out of the protocol, or of the pool; may be given several times
-    #[arg(long, value_name = "GUARD")]
+    #[arg(long, value_name = "GUARD", requires = "scenario")]
     without: Vec<String>,
 }
 

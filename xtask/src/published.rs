@@ -29,6 +29,11 @@ impl Published {
             &format!("[dependencies]\n{name} = \"{requirement}\"\n"),
         )?;
         let manifest = scratch.join("Cargo.toml");
+        // That of an earlier run would choose the version of then.
+        let lock_file = scratch.join("Cargo.lock");
+        if lock_file.exists() {
+            fs::remove_file(lock_file)?;
+        }
         let metadata = Step::cargo(&["metadata", "--format-version", "1", "--manifest-path"])
             .args([&manifest])
             .read()

@@ -40,20 +40,26 @@ pub(crate) struct Arguments {
     output: Option<PathBuf>,
 
     /// Draw and sum up from this moment on, in milliseconds
-    #[arg(long, value_name = "MS", default_value_t = 0.0)]
+    #[arg(long, value_name = "MS", default_value_t = 0.0, value_parser = parse_moment)]
     from: f64,
 
     /// Draw and sum up to this moment, in milliseconds [default: the end]
-    #[arg(long, value_name = "MS")]
+    #[arg(long, value_name = "MS", value_parser = parse_moment)]
     to: Option<f64>,
 
     /// Draw the pictures of the book anew
-    #[arg(long, conflicts_with_all = ["program", "file", "output", "from", "to"])]
+    #[arg(long, conflicts_with_all = ["program", "file", "output", "from", "to", "arguments"])]
     pictures: bool,
 
     /// What to run the program with
     #[arg(last = true)]
     arguments: Vec<OsString>,
+}
+
+/// Parses a number of milliseconds.
+fn parse_moment(text: &str) -> Result<f64, &'static str> {
+    let number = text.parse().ok().filter(|number: &f64| number.is_finite());
+    number.ok_or("a moment is a number of milliseconds")
 }
 
 /// Runs a program that keeps a trace, and draws it.

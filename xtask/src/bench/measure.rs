@@ -1,6 +1,6 @@
 //! Measures the systems in turns, and sums up.
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use indicatif::{ProgressBar, ProgressStyle};
 use protocol::{Description, Unit, quantile};
 
@@ -73,6 +73,11 @@ pub(crate) fn measure(
 ) -> Result<Vec<Comparison>> {
     let mut programs = start(built, threads)?;
     let mut plan = plan(&programs, groups);
+    ensure!(
+        !plan.is_empty(),
+        "nothing of {} can be measured with so many workers on this system",
+        groups.join(", ")
+    );
     let total: u32 = plan
         .iter()
         .map(|turns| repetitions(&programs, turns, quick))

@@ -79,12 +79,16 @@ fn oldest_compiler(_quick: bool) -> Result<u64> {
     let toolchain = format!("+{OLDEST}");
     rustup::need_toolchain(OLDEST)?;
     Step::cargo(&[&toolchain, "check", "--workspace", "--all-targets"])
+        .args(["--features", super::FEATURES])
+        .args(["--features", super::FEATURES_OF_POOL_STD])
+        .args(["--features", super::FEATURES_OF_POOL_SPIN])
         .env("CARGO_TARGET_DIR", target::directory("msrv"))
         .run()?;
     Ok(1)
 }
 
 fn address_sanitizer(_quick: bool) -> Result<u64> {
+    super::need_make()?;
     under_address_sanitizer(&["pool-std", "rayon-core", "drop-in-tests", "deque-core"])?
         .args(["--lib", "--tests", "--no-fail-fast"])
         .args(["--features", super::FEATURES_OF_POOL_STD])
@@ -140,7 +144,7 @@ fn embassy(_quick: bool) -> Result<u64> {
     board(&["clippy", "--release", "--locked", "--", "-D", "warnings"]).run()?;
     // Only the linker sees whether the memory of the chip suffices.
     board(&["build", "--release", "--locked"]).run()?;
-    Ok(2)
+    Ok(3)
 }
 
 #[cfg(test)]

@@ -57,13 +57,15 @@ impl Site {
     }
 
     /// Finds all places in one file.
-    fn all_of(package: &str, file: &str, text: &str) -> Vec<Self> {
+    pub(super) fn all_of(package: &str, file: &str, text: &str) -> Vec<Self> {
         let mut sites: Vec<Self> = Vec::new();
         let mut function = "";
-        let mut begin = 0;
+        let mut end = 0;
         for line in text.split_inclusive('\n') {
+            let begin = end;
+            end += line.len();
             let code = line.split("//").next().unwrap_or_default();
-            if code.starts_with("mod tests {") || code.starts_with("#[cfg(test)]\nmod") {
+            if code.starts_with("mod tests {") {
                 break;
             }
             if let Some(found) = FUNCTION.captures(code).and_then(|it| it.name("name")) {
@@ -92,7 +94,6 @@ impl Site {
                     });
                 }
             }
-            begin += line.len();
         }
         sites
     }
@@ -194,6 +195,23 @@ fn heavy() -> bool {
             changed.contains("if !D::Fence::heavy() || !true {"),
             "{changed}"
         );
+    }
+
+    /// Reproduces a bug: below that function, another part of the file was changed.
+    #[test]
+    fn a_place_below_the_fence_itself_is_changed() {
+        let text = "\
+fn full_fence() {
+    fence(Ordering::SeqCst);
+}
+fn get() {
+    fence(Ordering::SeqCst);
+}
+";
+        let sites = Site::all_of("core", "a.rs", text);
+        let in_get = sites.iter().find(|site| site.name.contains("get"));
+        let changed = in_get.unwrap().apply(text);
+        assert!(changed.ends_with("fn get() {\n    ();\n}\n"), "{changed}");
     }
 
     #[test]

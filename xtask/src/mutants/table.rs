@@ -17,6 +17,9 @@ const HEAD: &str = "\
 # row.
 ";
 
+/// What a search writes of a place for which it has found no test.
+pub(super) const NO_ARGUMENT: &str = "TODO: no test of the crate fails, and there is no argument";
+
 /// What happens without a place.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -82,6 +85,18 @@ impl Table {
         if !gone.is_empty() {
             bail!("{FILE} names places that are gone\n  {}", gone.join("\n  "));
         }
+        let is_open = |(_, verdict): &(_, &Verdict)| match verdict {
+            Verdict::Spare(why) => why.starts_with(NO_ARGUMENT),
+            Verdict::Caught(_) => false,
+        };
+        let open = self.0.iter().filter(is_open).map(|(name, _)| &**name);
+        let open: Vec<_> = open.collect();
+        if !open.is_empty() {
+            bail!(
+                "{FILE} does not say why these are spare\n  {}",
+                open.join("\n  ")
+            );
+        }
         Ok(())
     }
 }
@@ -107,6 +122,22 @@ impl fmt::Display for Table {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_place_without_a_test_needs_an_argument() {
+        let sites = Site::all_of(
+            "core",
+            "a.rs",
+            "fn set() {\n    fence(Ordering::SeqCst);\n}\n",
+        );
+        let check = |why: &str| {
+            let mut table = Table::default();
+            table.add(sites[0].name.clone(), Verdict::Spare(why.to_owned()));
+            table.check(&sites)
+        };
+        assert!(check("a fence follows it").is_ok());
+        assert!(check(NO_ARGUMENT).is_err());
+    }
 
     #[test]
     fn reads_what_it_writes() {

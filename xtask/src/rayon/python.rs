@@ -5,12 +5,16 @@ use std::{
     env::consts,
     fs,
     path::{Path, PathBuf},
+    time::Duration,
 };
 
 use anyhow::{Result, ensure};
 
 use super::RAYON;
 use crate::{command::Step, debian, published, root, target};
+
+/// Ends a program that hangs in the parent. It waits for its children for less.
+const LIMIT: Duration = Duration::from_secs(600);
 
 /// What the program returns when a child does not answer.
 const NO_ANSWER: i32 = 3;
@@ -31,7 +35,7 @@ pub(super) fn check() -> Result<u64> {
         let library = directory.join("target/release").join(name);
         let step = Step::new("python3", &[]).args([&program, &library]);
         let step = step.args([limit_in_seconds]);
-        step.env("RAYON_NUM_THREADS", "4").status()
+        step.env("RAYON_NUM_THREADS", "4").status_within(LIMIT)
     };
     let status = run(&ours, "120")?;
     ensure!(status.success(), "children of a fork fail: {status}");

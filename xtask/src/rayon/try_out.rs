@@ -44,7 +44,7 @@ pub(crate) struct Arguments {
     sort: bool,
 
     /// How often to run each of the two
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     times: u32,
 
     /// What to run the program with; `{which}` becomes `original` or `ours`. Without any, the
@@ -69,7 +69,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
 
     let mut agreement = Agreement::Same;
     let (mut original_times, mut our_times) = (Vec::new(), Vec::new());
-    for _ in 0..arguments.times.max(1) {
+    for _ in 0..arguments.times {
         let original = Outcome::of(&original, Which::Original, &arguments.arguments)?;
         let ours = Outcome::of(&ours, Which::Ours, &arguments.arguments)?;
         if original_times.is_empty() {

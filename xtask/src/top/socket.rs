@@ -37,16 +37,24 @@ impl Socket {
             }
             return Ok(socket);
         }
-        let answers: Vec<_> = sockets(directory)?
-            .into_iter()
-            .filter_map(|socket| Some((socket.ask().ok()?, socket)))
-            .collect();
-        match <[_; 1]>::try_from(answers) {
-            Ok([(_, socket)]) => Ok(socket),
-            Err(answers) if answers.is_empty() => {
+        let mut answers = Vec::new();
+        let mut failure = None;
+        for socket in sockets(directory)? {
+            match socket.ask() {
+                Ok(answer) => answers.push((answer, socket)),
+                Err(error) => failure = Some((error, socket)),
+            }
+        }
+        match (<[_; 1]>::try_from(answers), failure) {
+            (Ok([(_, socket)]), _) => Ok(socket),
+            (Err(answers), Some((error, Self(path)))) if answers.is_empty() => {
+                let path = path.display();
+                Err(error.context(format!("no program answers, as the one of {path}")))
+            }
+            (Err(answers), None) if answers.is_empty() => {
                 bail!("no program can be seen; {HOW_TO_SERVE}")
             }
-            Err(answers) => {
+            (Err(answers), _) => {
                 let names = answers
                     .iter()
                     .map(|(answer, _)| format!("\n{:>10} {}", answer.process, answer.program));
