@@ -158,9 +158,9 @@ fn checks(steps: impl IntoIterator<Item = Step>) -> Result<u64> {
 }
 
 /// Features that add code of ours, beside those of the pools.
-const FEATURES: &str = "dedup/io,pool-spin/host,pool-spin/deadlock";
+pub(crate) const FEATURES: &str = "dedup/io,pool-spin/host,pool-spin/deadlock";
 /// Features of the pools, with which their tests run once more.
-const FEATURES_OF_POOL_STD: &str =
+pub(crate) const FEATURES_OF_POOL_STD: &str =
     "pool-std/tracing,pool-std/metrics-facade,pool-std/pinning,pool-std/live,pool-std/signal";
 const FEATURES_OF_POOL_SPIN: &str = "pool-spin/trace";
 
@@ -339,7 +339,11 @@ fn docs(_quick: bool) -> Result<u64> {
     if pages.exists() {
         fs::remove_dir_all(&pages)?;
     }
-    doc(&["--workspace"]).run()?;
+    doc(&["--workspace"])
+        .args(["--features", FEATURES])
+        .args(["--features", FEATURES_OF_POOL_STD])
+        .args(["--features", FEATURES_OF_POOL_SPIN])
+        .run()?;
     let followed = links::rustdoc::check(&pages)? + links::examples::check(&pages)?;
     let built = checks([
         doc(&["--workspace", "--all-features", "--document-private-items"]),

@@ -5,7 +5,7 @@ use std::{fmt::Write, fs, path::Path};
 use anyhow::{Result, bail, ensure};
 use cargo_metadata::{MetadataCommand, Package};
 
-use crate::{command::Step, root, target};
+use crate::{command::Step, lanes::FEATURES_OF_POOL_STD, root, target};
 
 /// Members of the workspace that only this repository uses.
 pub(crate) const NOT_SHIPPED: [&str; 6] = [
@@ -21,7 +21,7 @@ pub(crate) const NOT_SHIPPED: [&str; 6] = [
 /// programs that must not compile.
 pub(crate) const WITHOUT_EXAMPLES: [&str; 2] = ["rayon-core", "rustc-rayon-core"];
 
-/// What some examples need.
+/// What some examples need, beside the features of pool-std.
 const FEATURES_OF_EXAMPLES: &str = "pool-spin/deadlock,pool-spin/host,sleep-core/testing";
 
 /// Packages everything that ships, and builds the tarballs and runs the examples of their pages, in
@@ -73,6 +73,7 @@ pub(crate) fn check() -> Result<u64> {
     cargo(&["check", "--workspace"]).run()?;
     let examples = cargo(&["test", "--doc", "--workspace"])
         .args(["--features", FEATURES_OF_EXAMPLES])
+        .args(["--features", FEATURES_OF_POOL_STD])
         .args(WITHOUT_EXAMPLES.map(|name| ["--exclude", name]).concat())
         .run_tests()?;
     Ok(count + examples)

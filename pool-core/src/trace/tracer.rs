@@ -7,6 +7,9 @@ use crate::metrics::{Clock, Event, Observer};
 
 /// The clock of a trace. A worker reads it at each event that is kept, so it should take a few
 /// nanoseconds: a processor's counter rather than a system call.
+///
+/// # Examples
+/// See [`Tracer`].
 pub trait TraceClock: 'static {
     /// Returns the time in the clock's own units. Must not unwind, and should not go back.
     fn now() -> u64;
@@ -96,6 +99,9 @@ impl<S, C> fmt::Debug for Tracer<S, C> {
 }
 
 /// An event and its time.
+///
+/// # Examples
+/// See [`Tracer`].
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub struct TraceEvent {
@@ -108,6 +114,9 @@ pub struct TraceEvent {
 /// The events that a [`Tracer`] has kept. From [`Tracer::events`].
 ///
 /// Those that the worker overwrites while this goes through them are left out.
+///
+/// # Examples
+/// See [`Tracer`].
 pub struct TraceEvents<'t, S> {
     ring: &'t Ring<S>,
     next: usize,

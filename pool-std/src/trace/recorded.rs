@@ -73,6 +73,13 @@ impl Trace {
     }
 
     /// Returns the pools, in the order in which they were built.
+    ///
+    /// # Examples
+    /// ```
+    /// let pool = pool_std::ThreadPoolBuilder::new().num_threads(1).trace(100).build()?;
+    /// assert_eq!(pool.trace().pools().len(), 1);
+    /// # Ok::<(), pool_std::BuildError>(())
+    /// ```
     #[must_use]
     pub fn pools(&self) -> &[PoolTrace] {
         &self.pools
@@ -109,6 +116,14 @@ pub struct PoolTrace {
 
 impl PoolTrace {
     /// Returns the pool's number among the pools of the process that keep a trace, starting from 1.
+    ///
+    /// # Examples
+    /// ```
+    /// let build = || pool_std::ThreadPoolBuilder::new().num_threads(1).trace(100).build();
+    /// let (first, second) = (build()?.trace(), build()?.trace());
+    /// assert!(first.pools()[0].number() < second.pools()[0].number());
+    /// # Ok::<(), pool_std::BuildError>(())
+    /// ```
     #[must_use]
     pub fn number(&self) -> u32 {
         self.number
@@ -142,12 +157,41 @@ pub struct WorkerTrace {
 
 impl WorkerTrace {
     /// Returns the worker's number in its pool.
+    ///
+    /// # Examples
+    /// ```
+    /// let pool = pool_std::ThreadPoolBuilder::new().num_threads(2).trace(100).build()?;
+    /// let trace = pool.trace();
+    /// let indices = trace.pools()[0].workers().iter().map(|worker| worker.index());
+    /// assert!(indices.eq([0, 1]));
+    /// # Ok::<(), pool_std::BuildError>(())
+    /// ```
     #[must_use]
     pub fn index(&self) -> usize {
         self.index
     }
 
     /// Returns the worker's number in the process, which [`WokenBy`] uses.
+    ///
+    /// # Examples
+    /// Counts how often workers were woken by other workers, and by threads outside the pool:
+    /// ```
+    /// use pool_std::trace::Event;
+    ///
+    /// let pool = pool_std::ThreadPoolBuilder::new().num_threads(2).trace(100).build()?;
+    /// pool.install(|| ());
+    /// let trace = pool.trace();
+    /// let workers = trace.pools()[0].workers();
+    /// let (mut by_workers, mut by_others) = (0, 0);
+    /// for it in workers.iter().flat_map(|worker| worker.events()) {
+    ///     if let Event::Wake(by) = it.event {
+    ///         let is_worker = workers.iter().any(|worker| worker.number() == by.waker);
+    ///         *(if is_worker { &mut by_workers } else { &mut by_others }) += 1;
+    ///     }
+    /// }
+    /// println!("woken by workers: {by_workers}, by others: {by_others}");
+    /// # Ok::<(), pool_std::BuildError>(())
+    /// ```
     #[must_use]
     pub fn number(&self) -> u32 {
         self.number
@@ -170,6 +214,17 @@ impl WorkerTrace {
     ///
     /// # Complexity
     /// Linear in the number of events.
+    ///
+    /// # Examples
+    /// ```
+    /// let pool = pool_std::ThreadPoolBuilder::new().num_threads(1).trace(100).build()?;
+    /// pool.install(|| ());
+    /// let trace = pool.trace();
+    /// for span in trace.pools()[0].workers()[0].spans() {
+    ///     println!("{:?} for {:?}", span.kind, span.end - span.begin);
+    /// }
+    /// # Ok::<(), pool_std::BuildError>(())
+    /// ```
     #[must_use]
     pub fn spans(&self) -> Vec<Span> {
         let end = self.events.last().map_or(Duration::ZERO, |it| it.time);
