@@ -62,13 +62,13 @@ fn known_programs_end_as_the_literature_says() {
     check_all("known", 69);
 }
 
-/// The hand-shakes of this workspace.
+/// The handshakes of this workspace.
 #[test]
 fn our_programs_end_as_they_should() {
     check_all("ours", 24);
 }
 
-/// Hand-shakes that others have reported.
+/// Handshakes that others have reported.
 #[test]
 fn programs_of_others_end_as_their_pages_say() {
     check_all("others", 21);

@@ -22,7 +22,7 @@ use std::{
 
 use anyhow::{Context, Result, bail};
 
-use crate::{links, rayon, root, speaker::say};
+use crate::{links, mutants, rayon, root, speaker::say};
 pub(crate) use sizes::Size;
 
 /// Where the commands keep what they have measured, except for the tables of [`BENCHMARKS`].
@@ -63,6 +63,10 @@ impl Figures {
         }
         let packages = rayon::packages().to_string();
         this.figures.insert("rayon.packages".to_owned(), packages);
+        for (name, count) in mutants::counts(root)? {
+            let name = format!("mutants.{name}");
+            this.figures.insert(name, count.to_string());
+        }
         let sizes: Vec<Size> = read(root, SIZES)?;
         this.tables.insert(SIZES.to_owned(), sizes::table(&sizes));
         this.figures.extend(sizes::figures(&sizes));

@@ -134,6 +134,13 @@ pub(crate) fn check_table(root: &Path) -> Result<u64> {
     Ok(sites.len() as u64)
 }
 
+/// Returns how many places of each crate each kind of test catches, how many are spare, and how
+/// many there are: the crate's name, a point, and `loom`, `unit`, `miri`, `litmus`, `spare` or
+/// `all`.
+pub(crate) fn counts(root: &Path) -> Result<BTreeMap<String, u64>> {
+    Table::read(root)?.counts()
+}
+
 fn sites(root: &Path) -> Result<Vec<Site>> {
     let mut sites = Vec::new();
     for name in CRATES {

@@ -60,6 +60,22 @@ impl Table {
         self.0.get(name)
     }
 
+    /// Returns how many rows of each crate have each kind, and how many there are.
+    pub(super) fn counts(&self) -> Result<BTreeMap<String, u64>> {
+        let mut counts = BTreeMap::new();
+        for (name, verdict) in &self.0 {
+            let package = name.split('/').next().context("a path")?;
+            let kind = match verdict {
+                Verdict::Caught(by) => by.split(':').next().context("a kind of test")?,
+                Verdict::Spare(_) => "spare",
+            };
+            for kind in [kind, "all"] {
+                *counts.entry(format!("{package}.{kind}")).or_default() += 1;
+            }
+        }
+        Ok(counts)
+    }
+
     pub(super) fn add(&mut self, name: String, verdict: Verdict) {
         self.0.insert(name, verdict);
     }
@@ -137,6 +153,34 @@ mod tests {
         };
         assert!(check("a fence follows it").is_ok());
         assert!(check(NO_ARGUMENT).is_err());
+    }
+
+    #[test]
+    fn counts_the_rows_of_each_crate() {
+        let mut table = Table::default();
+        table.add(
+            "a/b.rs, c".to_owned(),
+            Verdict::Caught("loom: d".to_owned()),
+        );
+        table.add("a/b.rs, e".to_owned(), Verdict::Spare("f".to_owned()));
+        table.add(
+            "g/h.rs, i".to_owned(),
+            Verdict::Caught("miri: j".to_owned()),
+        );
+        let counts = table.counts().unwrap();
+        let expected = [
+            ("a.all", 2),
+            ("a.loom", 1),
+            ("a.spare", 1),
+            ("g.all", 1),
+            ("g.miri", 1),
+        ];
+        assert_eq!(
+            counts,
+            expected
+                .map(|(name, count)| (name.to_owned(), count))
+                .into()
+        );
     }
 
     #[test]

@@ -15,6 +15,9 @@ use crate::{command::Step, published, published::Published, root, speaker::say, 
 /// The tests of what differs from the original.
 const OURS_ALONE: [&str; 2] = ["differs", "fork"];
 
+/// The page that says how many tests there are.
+const PAGE: &str = "docs/src/rayon.md";
+
 /// As rayon's own automatic tests have it: some of its tests need deep stacks.
 const STACK_SIZE: &str = "16777216";
 
@@ -42,6 +45,13 @@ pub(crate) fn lane(quick: bool) -> Result<u64> {
                 (false, false) => "",
             }
         );
+        if drop_in.package == RAYON.package && !quick {
+            check_page(&[
+                format!("all of its {} tests", of_iterators + examples),
+                format!("our {original} tests of {}'s", drop_in.package),
+                format!("{declarations} of them"),
+            ])?;
+        }
         tests += suite + original + declarations;
     }
     let projects = user::check()?;
@@ -49,6 +59,15 @@ pub(crate) fn lane(quick: bool) -> Result<u64> {
     let forks = python::check()?;
     say!("a program of Python forks on our pool, and waits for good on the original");
     Ok(tests + projects + forks)
+}
+
+/// Checks that the page says what was counted.
+fn check_page(phrases: &[String]) -> Result<()> {
+    let page = fs::read_to_string(root().join(PAGE))?;
+    for phrase in phrases {
+        ensure!(page.contains(phrase), "{PAGE} does not say \"{phrase}\"");
+    }
+    Ok(())
 }
 
 /// Runs all tests of the published parallel iterators with our drop-in. Returns how many passed,
