@@ -9,6 +9,10 @@ const DOUBLINGS: u32 = 5;
 /// How many times it is doubled in total: up to 512 spin hints, about twenty microseconds.
 const MOST_DOUBLINGS: u32 = 9;
 
+/// The number of times that a worker gives way until it has waited for longer than an operation on a
+/// queue takes if the other thread has a processor.
+const MOST_ROUNDS: u32 = 6;
+
 /// Attempts that failed because another thread is in the middle of an operation.
 ///
 /// The pauses grow, because many threads may retry at the same place. The other thread may have
@@ -20,6 +24,17 @@ pub(crate) struct Retries(u32);
 impl Retries {
     pub(crate) const fn new() -> Self {
         Self(0)
+    }
+
+    /// Waits as [`wait`](Self::wait) does, unless the other thread may be in a job instead of an
+    /// operation on a queue: the owner of a deque pops no more before the end of its job, and the
+    /// system refuses the process fence that would do instead. Returns false then.
+    pub(crate) fn try_wait<P: Platform>(&mut self, worker: &WorkerThread<P>) -> bool {
+        let may_wait = self.0 < SPINS + MOST_ROUNDS;
+        if may_wait {
+            self.wait(worker);
+        }
+        may_wait
     }
 
     /// Waits for a moment before the next attempt.

@@ -75,9 +75,10 @@ pub(crate) struct LastLook {
 const PAUSES_BEFORE_LOOK: usize = if cfg!(loom) { 0 } else { 64 };
 
 impl<P: Platform> WorkerThread<P> {
-    /// Searches all queues once, in the order of the table. Returns `None` only if each of them was
-    /// empty at some moment during the search, or [shielded](WorkerThread::raise_shield). The
-    /// caller then runs the operations that are due, or searches again.
+    /// Searches all queues once, in the order of the table. Returns `None` if each of them was empty
+    /// at some moment during the search, or [shielded](WorkerThread::raise_shield). Returns `None`
+    /// also if a queue holds a job that this worker cannot take for now; the last look before a
+    /// sleep sees that one. The caller then runs the operations that are due, or searches again.
     pub(crate) fn find_work(&self) -> Option<Found> {
         self.observer().observe(Event::Search, P::now);
         let mut retries = Retries::new();
@@ -90,7 +91,8 @@ impl<P: Platform> WorkerThread<P> {
             match others.or_else(|| self.take_background()) {
                 Steal::Success(found) => return Some(found),
                 Steal::Empty => return None,
-                Steal::Retry => retries.wait(self),
+                Steal::Retry if retries.try_wait(self) => {}
+                Steal::Retry => return None,
             }
         }
     }

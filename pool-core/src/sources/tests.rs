@@ -1,5 +1,7 @@
 //! The order of a search, in one thread.
 
+mod refused;
+
 use std::{array, collections::BTreeSet, ptr::NonNull, sync::Mutex, vec::Vec};
 
 use super::*;
