@@ -270,6 +270,8 @@ impl<P: Platform> Drop for Guest<'_, P> {
             registry
                 .deadlock()
                 .fall_asleep(index, &shared.terminate, |worker| registry.may_run(worker));
+            // A deadlock handler may have scheduled some, which the host leaves then.
+            let holds_operations = worker.holds_operations();
             shared.observer().observe(Event::GuestLeft, P::now);
             // SAFETY: 1. the pointer is null.
             unsafe { P::set_current(ptr::null()) };
@@ -282,7 +284,7 @@ impl<P: Platform> Drop for Guest<'_, P> {
             registry.give_back(index, || {
                 let look = registry.check_sources_for_host(index);
                 is_relied_on = look.is_relied_on;
-                look.has_work
+                look.has_work || holds_operations
             });
             if is_relied_on {
                 registry.announce_seen_jobs();

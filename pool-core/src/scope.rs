@@ -89,7 +89,11 @@ impl<'w, P: Platform> ScopeCore<'w, P> {
     /// # Panics
     /// If it is called a second time.
     pub fn run(&self, owner: Option<&WorkerThread<P>>, body: &mut dyn FnMut()) {
-        self.run_and_wait(owner, OutsideScopes::None, body);
+        // Also this scope is noted as an open one, since a yield in the body changes where its jobs
+        // begin on the worker's deque.
+        //
+        // SAFETY: 1. it gives out no job.
+        unsafe { self.run_taking(owner, &|| None, body) };
     }
 
     /// Runs the body and waits as [`run`](Self::run) does. A worker that waits in isolation, for

@@ -240,7 +240,7 @@ impl<P: Platform> Registry<P> {
     /// does.
     ///
     /// Called after the fence of [`LendSeats::give_back`](sleep_core::LendSeats::give_back). The
-    /// worker's thread may run by then, so this does not touch its half. The guest has left its
+    /// worker's thread may run by then, so this does not touch its half. The guest has looked for
     /// operations before.
     pub(crate) fn check_sources_for_host(&self, worker: WorkerIndex) -> LastLook {
         let has_process_fence = self.disable_other_fast_pushes(worker);

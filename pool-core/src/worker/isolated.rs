@@ -137,20 +137,6 @@ impl<P: Platform> WorkerThread<P> {
     pub(super) fn run_outside_job(&self) -> bool {
         self.run_one(self.take_outside_job(OutsideScopes::All).map(Found::own))
     }
-
-    /// Takes the newest job of this worker's deque if it was pushed from a position on. It may be
-    /// older than a scope that is open.
-    pub(crate) fn take_job_from(&self, from: Position) -> Option<JobRef> {
-        if !self.has_pending_jobs() || self.own().next_position() == from {
-            return None;
-        }
-        let job = self.own().pop()?;
-        // SAFETY: 1. only we put jobs into this deque, and this job was popped just now.
-        unsafe { job.popped_by_owner() };
-        // Before the job runs, because it may push jobs.
-        self.open_scopes.lower_begins(self.own().next_position());
-        Some(job)
-    }
 }
 
 /// One isolated wait of a worker.
@@ -328,7 +314,8 @@ impl<P: Platform> IsolatedWait<'_, P> {
         let awaits_jobs = self.isolation == Isolation::Subtree;
         lone_sleep.begin(is_guest, awaits_jobs);
         let finds_job = awaits_jobs && self.finds_job_at_last();
-        if finds_job || worker.shared().has_lone_jobs() || !latch.fall_asleep() {
+        let finds_work = finds_job || worker.holds_operations() || worker.shared().has_lone_jobs();
+        if finds_work || !latch.fall_asleep() {
             // A waker that was faster leaves a token, which makes the next park return early.
             lone_sleep.cancel();
             return;
@@ -337,6 +324,11 @@ impl<P: Platform> IsolatedWait<'_, P> {
             worker.observer().observe(Event::FruitlessWake, P::now);
         }
         let _token = Token::release(worker, setter, latch);
+        // A handler may have scheduled operations. While this worker sleeps, none else leaves them.
+        if worker.holds_operations() {
+            lone_sleep.cancel();
+            return;
+        }
         // Liveness: the thread that sets the latch finds that its waiter sleeps, and so sees this
         // worker's word, which was written before the latch. It resets the word, and then unparks
         // this thread, which finds the word reset. A thread that gives us a job does the same.
@@ -378,7 +370,7 @@ impl<P: Platform> IsolatedWait<'_, P> {
             Steal::Empty => {}
         }
         // The steal lets progress continue, which may call code that queues jobs on this deque.
-        worker.own().next_position() != end || worker.holds_operations()
+        worker.own().next_position() != end
     }
 
     /// Tells the observer that the worker has no job.

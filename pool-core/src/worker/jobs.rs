@@ -146,6 +146,20 @@ impl<P: Platform> WorkerThread<P> {
         Some(popped)
     }
 
+    /// Takes the newest job of this worker's deque if it was pushed from a position on. It may be
+    /// older than a scope that is open.
+    pub(crate) fn take_job_from(&self, from: Position) -> Option<JobRef> {
+        if !self.has_pending_jobs() || from.is_at_or_after(self.own().next_position()) {
+            return None;
+        }
+        let job = self.own().pop()?;
+        // SAFETY: 1. only we put jobs into this deque, and this job was popped just now.
+        unsafe { job.popped_by_owner() };
+        // Before the job runs, because it may push jobs.
+        self.open_scopes.lower_begins(self.own().next_position());
+        Some(job)
+    }
+
     #[cold]
     pub(crate) fn take_inbox_job(&self) -> Option<JobRef> {
         let mut retries = Retries::new();

@@ -7,11 +7,13 @@ use std::{
     sync::{
         Arc,
         atomic::{AtomicBool, AtomicUsize as Tally, Ordering::SeqCst},
+        mpsc,
     },
     thread::{self, ThreadId},
     thread_local,
 };
 
+use progress_core::Operation;
 use sleep_core::CoreLatch;
 
 use super::super::*;
@@ -21,8 +23,9 @@ use crate::{
     latch::BlockingLatch,
     queue::JobQueue as _,
     testing::{
-        Event, Test, TestDetection, TestJec, TestOn, TestPlatform, TestQueue, TestTogether,
-        observe, on_platform, run_until_stopped, with_registry, with_worker,
+        Accounted, Event, Test, TestDetection, TestJec, TestOn, TestPlatform, TestQueue,
+        TestTogether, accounting::accounted, observe, on_platform, run_until_stopped,
+        with_registry, with_worker,
     },
 };
 
@@ -323,5 +326,47 @@ fn a_protocol_that_lends_nothing_has_none() {
         }
         assert!(registry.try_call(|_| ()).is_err());
         assert_eq!(registry.call(|_, _| 7), 7);
+    });
+}
+
+/// Reproduces a bug: a guest that leaves looks for operations before its host counts as asleep.
+/// That completes a deadlock, whose handler runs while the guest still is the worker; and what the
+/// handler scheduled stayed with a worker that slept on.
+#[test]
+fn a_host_wakes_for_what_the_deadlock_handler_of_its_guest_schedules() {
+    let guest = this_thread();
+    let is_run = Arc::new(AtomicBool::new(false));
+    let flag = is_run.clone();
+    let registry = accounted::<TestJec>(2, move |_| {
+        if this_thread() == guest {
+            let flag = flag.clone();
+            let operation = Operation::new(move || flag.store(true, SeqCst));
+            // SAFETY: 1. the guest is the worker until this returns.
+            let worker = unsafe { WorkerThread::<Accounted>::current() }.unwrap();
+            worker.schedule(Box::new(operation));
+        }
+    });
+    registry.data().store(true, SeqCst);
+    with_registry(&registry, |registry| {
+        let (release, event) = mpsc::channel::<()>();
+        let (tell, told) = mpsc::channel();
+        thread::scope(|threads| {
+            // Or the other worker would complete the deadlock.
+            call_as_guest(registry, |_| {
+                threads.spawn(move || {
+                    registry.in_worker(move |worker, _| {
+                        let ticket = worker.mark_blocked().unwrap();
+                        tell.send(()).unwrap();
+                        assert!(event.recv().is_err());
+                        registry.deadlock().mark_self_unblocked(ticket).unwrap();
+                    });
+                });
+                told.recv().unwrap();
+            });
+            while !is_run.load(SeqCst) {
+                thread::yield_now();
+            }
+            drop(release);
+        });
     });
 }

@@ -278,6 +278,78 @@ fn an_isolated_scope_leaves_older_jobs_alone() {
     }
 }
 
+/// A yield in the body of an isolated scope runs an older job of the call, and the scope's own job
+/// takes its position.
+#[test]
+fn an_isolated_scope_runs_its_job_after_a_yield() {
+    for isolation in [Isolation::Subtree, Isolation::Nothing] {
+        let registry = registry::<Test>(1);
+        with_worker(&registry, 0, |worker| {
+            let order = Mutex::new(Vec::new());
+            let outer = ScopeCore::new(Some(worker), &registry);
+            let old = numbered(&outer, 1, &order);
+            outer.add_job(Some(worker));
+            outer.complete(Some(worker), || {
+                worker.isolate(isolation, || {
+                    // SAFETY: `as_job_ref`: 1. it stays to the end of the scope; 2. any thread may
+                    // set the latch. `post`: 1. once.
+                    unsafe { worker.post(old.as_job_ref()) };
+                    let inner = ScopeCore::new(Some(worker), &registry);
+                    let new = numbered(&inner, 2, &order);
+                    inner.complete(Some(worker), || {
+                        assert!(worker.yield_now());
+                        inner.add_job(Some(worker));
+                        // SAFETY: as above.
+                        unsafe { worker.post(new.as_job_ref()) };
+                    });
+                });
+            });
+            assert_eq!(*order.lock().unwrap(), [1, 2]);
+        });
+    }
+}
+
+/// Reproduces a bug: after such a yield, the wait ran a job from before the isolated call.
+#[test]
+fn an_isolated_scope_leaves_older_jobs_alone_after_a_yield() {
+    for isolation in [Isolation::Subtree, Isolation::Nothing] {
+        let registry = registry::<Test>(1);
+        with_worker(&registry, 0, |worker| {
+            let order = Mutex::new(Vec::new());
+            let outer = ScopeCore::new(Some(worker), &registry);
+            let jobs = [1, 2].map(|number| numbered(&outer, number, &order));
+            outer.add_jobs(Some(worker), 2);
+            outer.complete(Some(worker), || {
+                // SAFETY: `as_job_ref`: 1. they stay to the end of the scope; 2. any thread may set
+                // the latches. `post`: 1. once.
+                let post = |job: usize| unsafe { worker.post(jobs[job].as_job_ref()) };
+                post(0);
+                worker.isolate(isolation, || {
+                    post(1);
+                    let inner = ScopeCore::new(Some(worker), &registry);
+                    inner.add_job(Some(worker));
+                    thread::scope(|threads| {
+                        inner.complete(Some(worker), || {
+                            assert!(worker.yield_now());
+                            threads.spawn(|| {
+                                while registry.num_sleeping() == 0
+                                    && order.lock().unwrap().len() == 1
+                                {
+                                    thread::yield_now();
+                                }
+                                // SAFETY: 1. the job that was added; 2. the pool is alive.
+                                unsafe { ScopeCore::job_done(&raw const inner) };
+                            });
+                        });
+                    });
+                });
+                assert_eq!(*order.lock().unwrap(), [2]);
+            });
+            assert_eq!(*order.lock().unwrap(), [2, 1]);
+        });
+    }
+}
+
 /// Joins on a worker, whose isolated wait lasts until `is_over`: another worker runs that long.
 fn wait_isolated(registry: &Registry<Test>, isolation: Isolation, is_over: &AtomicBool) {
     let have_begun = Barrier::new(2);
