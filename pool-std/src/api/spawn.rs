@@ -183,7 +183,11 @@ pub(crate) fn queue_many(
         jobs: [const { MaybeUninit::uninit() }; BATCH],
         count: 0,
     };
-    jobs.for_each(|job| batch.push(job));
+    // Not by `for_each`: an iterator's own `fold` would get the closure that queues the jobs, and
+    // could call it while this thread has lent the worker.
+    for job in jobs {
+        batch.push(job);
+    }
 }
 
 /// Spawns jobs on a pool that the caller keeps from ending.

@@ -1,6 +1,7 @@
 //! Where the closure runs, and what it finds there.
 
 use std::{
+    cell::{Cell, RefCell},
     collections::HashSet,
     panic::{AssertUnwindSafe, catch_unwind},
     rc::Rc,
@@ -13,8 +14,8 @@ use std::{
 };
 
 use pool_std::{
-    ThreadPoolBuilder, block_in_place, blocking, current_num_threads, current_thread_index, join,
-    mark_blocked, scope, spawn,
+    Scope, ThreadPoolBuilder, block_in_place, blocking, current_num_threads, current_thread_index,
+    join, mark_blocked, scope, spawn, spawn_many,
 };
 
 use super::{here, lends, pool};
@@ -292,4 +293,51 @@ fn a_wrapped_worker_does_not_join_beside_its_spare() {
         *panic.downcast::<&str>().unwrap()
     });
     assert!(text.contains("not the worker"), "{text}");
+}
+
+/// Gives its elements in a blocked section if one call takes all of them.
+struct Blocking<I>(I);
+
+impl<I: Iterator> Iterator for Blocking<I> {
+    type Item = I::Item;
+
+    fn next(&mut self) -> Option<I::Item> {
+        self.0.next()
+    }
+
+    fn fold<B, F: FnMut(B, I::Item) -> B>(self, init: B, mut each: F) -> B {
+        let thread = here();
+        let all = OnOneThread::new(Cell::new(Some((self.0, init))));
+        let each = OnOneThread::new(RefCell::new(&mut each));
+        let folded = block_in_place(move || {
+            let (elements, init) = all.get().take().expect("called once");
+            let mut each = each.get().borrow_mut();
+            OnOneThread::new(Cell::new(Some(elements.fold(init, &mut **each))))
+        });
+        assert_eq!(here(), thread);
+        folded.get().take().expect("called once")
+    }
+}
+
+/// Reproduces a bug: an iterator's own `fold` was given the closure that queues the jobs, and could
+/// call it while a spare had the worker. So two threads pushed to one deque.
+#[test]
+fn jobs_are_not_queued_while_their_iterator_has_lent_the_worker() {
+    const JOBS: usize = if cfg!(miri) { 200 } else { 20_000 };
+    let pool = pool(1, 1);
+    let run = Arc::new(AtomicUsize::new(0));
+    let jobs = |run: Arc<AtomicUsize>| {
+        Blocking((0..JOBS).map(move |_| {
+            let run = run.clone();
+            move || _ = run.fetch_add(1, SeqCst)
+        }))
+    };
+    pool.install(|| spawn_many(jobs(run.clone())));
+    pool.install(|| {
+        scope(|scope| {
+            scope.spawn_many(jobs(run.clone()).map(|job| move |_: &Scope<'_>| job()));
+        });
+    });
+    pool.wait_idle().unwrap();
+    assert_eq!(run.load(SeqCst), 2 * JOBS);
 }
