@@ -114,11 +114,7 @@ impl ThreadPool {
         let has_guests = guests.are_for(CurrentPool::OWN);
         let run = |call: Call<'_, Std>, worker: &WorkerThread, migrated| {
             let _visit = visit;
-            if has_guests {
-                run_of_guest(call, worker, migrated);
-            } else {
-                worker.isolate(Isolation::Subtree, || call.run(worker, migrated));
-            }
+            run_of_guest(call, worker, migrated);
         };
         call.within(run, |mut call| {
             let as_guest = |worker: &WorkerThread| call.reborrow().run(worker, false);
@@ -296,12 +292,9 @@ impl Guests {
 
 /// Runs a call that a guest makes, or would have made, on a worker.
 pub(super) fn run_of_guest(call: Call<'_, Std>, worker: &WorkerThread, migrated: bool) {
-    let run = || in_call(worker, || call.run(worker, migrated));
-    if migrated || worker.is_guest() {
-        // What a caller from outside holds, such as locks, may be what any other job needs. It
-        // waits for this call, wherever that runs.
-        worker.isolate(Isolation::Subtree, run);
-    } else {
-        run();
-    }
+    // What the caller holds, such as locks, may be what any other job needs. It waits for this
+    // call, wherever that runs.
+    worker.isolate(Isolation::Subtree, || {
+        in_call(worker, || call.run(worker, migrated));
+    });
 }

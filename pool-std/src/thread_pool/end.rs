@@ -262,7 +262,8 @@ pub(super) fn check_here(registry: &Registry) -> Result<(), ShutdownError> {
 /// adopted thread runs jobs until then.
 ///
 /// # Errors
-/// [`ShutdownError::FromWorker`] if this thread would wait for itself.
+/// [`ShutdownError::FromWorker`] if this thread would wait for itself, and the error of
+/// [`wait_until_stopped`].
 pub(super) fn take_part_in_the_end(registry: &Registry) -> Result<(), ShutdownError> {
     if waits_for_itself(registry) {
         return Err(ShutdownError::FromWorker);
@@ -273,15 +274,20 @@ pub(super) fn take_part_in_the_end(registry: &Registry) -> Result<(), ShutdownEr
         // parkers and the protocols of this crate use none.
         unsafe { worker.run_until_terminated() };
     }
-    wait_until_stopped(registry);
-    Ok(())
+    wait_until_stopped(registry)
 }
 
 /// Waits until the threads of a pool have ended.
-pub(super) fn wait_until_stopped(registry: &Registry) {
+///
+/// # Errors
+/// [`ShutdownError::Forked`] if a job that this thread has run meanwhile, as a worker, has forked,
+/// and this is the child.
+pub(super) fn wait_until_stopped(registry: &Registry) -> Result<(), ShutdownError> {
     let parts = registry.data();
     parts.threads.wait_until_stopped(&parts.handlers.runnable);
+    check_here(registry)?;
     run_deferred(registry);
+    Ok(())
 }
 
 /// Whether this thread would wait for itself if it waited for the pool.

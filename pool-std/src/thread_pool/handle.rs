@@ -151,8 +151,7 @@ impl PoolHandle {
         if waits_for_itself(&self.registry) {
             return Err(ShutdownError::FromWorker);
         }
-        wait_until_stopped(&self.registry);
-        Ok(())
+        wait_until_stopped(&self.registry)
     }
 }
 

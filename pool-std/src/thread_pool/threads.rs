@@ -14,6 +14,7 @@ use pool_core::{Latch as _, SpinLatch};
 
 use crate::{
     blocking::handlers::ThreadHandlers,
+    fork,
     platform::{Registry, Std, WorkerThread},
     sync::{Condvar, Mutex, lock},
     system,
@@ -293,6 +294,9 @@ impl Threads {
             }
             return;
         };
+        // A job that this worker has run may have forked, and has returned in the child: the
+        // threads are not there, nor may this thread run what others have queued.
+        fork::abort_if_forked(worker.registry());
         // A worker of a seeded pool would run jobs at a time that no schedule knows.
         let turns = worker.registry().data().turns.as_ref();
         turns.inspect(|membership| membership.turns.hold_until(|| self.try_join_all()));
@@ -300,6 +304,7 @@ impl Threads {
         // jobs meanwhile. These may wait for the same pool.
         while !self.try_join_all() {
             work_or_yield(worker);
+            fork::abort_if_forked(worker.registry());
         }
     }
 

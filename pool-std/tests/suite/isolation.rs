@@ -386,3 +386,15 @@ fn a_call_is_isolated_in_a_pool_without_guests() {
         .unwrap();
     assert!(!hold_a_lock(&pool, CHANCE, |closure| pool.call(closure)));
 }
+
+/// Reproduces a bug: with guests, which pools have by default, a call on a worker of the pool was
+/// not isolated.
+#[test]
+fn a_call_on_a_worker_of_the_pool_is_isolated() {
+    for has_guests in [true, false] {
+        let builder = ThreadPoolBuilder::new().num_threads(2);
+        let pool = builder.guests(has_guests).build().unwrap();
+        let began = hold_a_lock(&pool, CHANCE, |body| pool.install(|| pool.call(body)));
+        assert!(!began, "guests: {has_guests}");
+    }
+}

@@ -178,7 +178,10 @@ impl ThreadPoolBuilder {
             // Ordering: Relaxed. A child has no other thread that could change the count.
             let waits = wrappers.load(Ordering::Relaxed) > 0;
             match registry {
-                Some(registry) if fork::is_here(&registry) => _ = take_part_in_the_end(&registry),
+                Some(registry) if fork::is_here(&registry) => {
+                    _ = take_part_in_the_end(&registry);
+                    fork::abort_if_forked(&registry);
+                }
                 Some(registry) if waits => fork::abort_if_forked(&registry),
                 _ => {}
             }

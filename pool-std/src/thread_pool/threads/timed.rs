@@ -3,7 +3,7 @@
 use std::sync::PoisonError;
 
 use super::{Threads, lock};
-use crate::{blocking::handlers::ThreadHandlers, limit::Limit, platform::WorkerThread};
+use crate::{blocking::handlers::ThreadHandlers, fork, limit::Limit, platform::WorkerThread};
 
 impl Threads {
     /// Waits as [`wait_until_stopped`](Self::wait_until_stopped) does, but no longer than the
@@ -24,9 +24,11 @@ impl Threads {
                         });
                 drop(result.unwrap_or_else(PoisonError::into_inner));
             }
+            // In a child, another thread of the parent may have had the locks.
+            let is_here = || worker.is_none_or(|worker| fork::is_here(worker.registry()));
             let has_stopped = || lock(&self.running).threads == 0;
             has_ended = limit.poll(worker, WorkerThread::help, || {
-                has_stopped() && self.try_join_all()
+                is_here() && has_stopped() && self.try_join_all()
             });
         };
         match worker {

@@ -336,3 +336,52 @@ fn a_child_that_leaves_the_begin_of_a_wait_is_ended() {
         }
     });
 }
+
+/// Blocks the thread that drops it, which the pool counts as ended already.
+struct Destructor;
+
+impl Drop for Destructor {
+    fn drop(&mut self) {
+        IS_ENDING.store(true, SeqCst);
+        while !MAY_END.load(SeqCst) {
+            thread::yield_now();
+        }
+    }
+}
+
+static IS_ENDING: AtomicBool = AtomicBool::new(false);
+static MAY_END: AtomicBool = AtomicBool::new(false);
+
+thread_local! {
+    static DESTRUCTOR: Destructor = const { Destructor };
+}
+
+/// Reproduces a bug: a worker that waited for the end of another pool's threads went on waiting in
+/// the child for threads that only the parent has, or took them for joined; and it ran jobs that
+/// others had queued.
+#[test]
+fn a_child_of_a_job_that_runs_while_another_pool_ends_is_ended() {
+    alone(|| {
+        let [other, pool] = [pool(1), pool(1)];
+        other.install(|| DESTRUCTOR.with(|_| ()));
+        let (sender, child) = mpsc::channel();
+        pool.install(|| {
+            pool_std::spawn(move || {
+                while !IS_ENDING.load(SeqCst) {
+                    thread::yield_now();
+                }
+                if let Some(child) = fork() {
+                    sender.send(child).unwrap();
+                    MAY_END.store(true, SeqCst);
+                }
+            });
+            let result = other.shutdown();
+            if !MAY_END.load(SeqCst) {
+                // The child does not come here.
+                process::exit(2);
+            }
+            result.unwrap();
+        });
+        assert_eq!(end_of(child.recv().unwrap()), End::Signal(libc::SIGABRT));
+    });
+}
