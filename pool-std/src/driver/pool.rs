@@ -85,6 +85,10 @@ impl Pool<'_> {
         }
 
         let data = self.0.data();
+        if fork::is_here(self.0) {
+            // Or the system would keep the stack of each thread that has ended.
+            data.threads.join_ended();
+        }
         let _starting = data.threads.count_starting();
         data.threads.count_thread();
         // Dropped with the closure if the thread does not start.

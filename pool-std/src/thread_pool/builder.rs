@@ -164,8 +164,9 @@ impl ThreadPoolBuilder<&mut dyn ThreadSpawn> {
         let first_turn = FirstTurn::prepare(&registry);
         if self.settings.use_current_thread {
             adopted::adopt(&registry)?;
-            registry.data().threads.count_end();
         }
+        // Lazy threads may be starting while another thread ends the pool.
+        registry.data().threads.count_end();
         let unfinished = Unfinished(&registry);
         // Before the workers, whose start handlers may begin operations already.
         if let Some(driver) = registry.data().drivers.first() {
@@ -173,7 +174,6 @@ impl ThreadPoolBuilder<&mut dyn ThreadSpawn> {
             started.map_err(|source| BuildError::Driver { source })?;
         }
         if !registry.data().lazy.are_pending() {
-            registry.data().threads.count_end();
             self.start_threads(&registry, followed)?;
         }
         // The drop of the program's closure may panic. Then the build fails.

@@ -151,6 +151,9 @@ impl PoolHandle {
         if waits_for_itself(&self.registry) {
             return Err(ShutdownError::FromWorker);
         }
+        if self.registry.data().lazy.are_pending() {
+            return Ok(());
+        }
         wait_until_stopped(&self.registry)
     }
 }

@@ -104,7 +104,6 @@ impl LazyThreads {
                 let index = index.get();
                 return Err(BuildError::Spawn { index, source });
             }
-            data.threads.count_end();
             pending.pop();
         }
         let finished = data.threads.finish_build();

@@ -137,15 +137,14 @@ impl Threads {
         Starting(self)
     }
 
-    /// Counts the end of the pool as one more thread, until [`note_end`](Self::note_end), when the
-    /// pool gets its first thread. So a thread that waits for the threads waits for the drivers to
-    /// be told, too, and for as long as an adopted thread, which may be the only worker, is needed.
+    /// Counts the end of the pool as one more thread, until [`note_end`](Self::note_end). So a thread
+    /// that waits for the threads waits for the drivers to be told, too; for as long as an adopted
+    /// thread, which may be the only worker, is needed; and for a thread that starts lazy ones.
     pub(super) fn count_end(&self) {
         let mut running = lock(&self.running);
-        if !running.counts_end {
-            running.threads += 1;
-            running.counts_end = true;
-        }
+        debug_assert!(!running.counts_end, "a pool is built once");
+        running.threads += 1;
+        running.counts_end = true;
     }
 
     /// Notes that the pool has no reference any more, and that all have been told.
@@ -306,6 +305,11 @@ impl Threads {
             work_or_yield(worker);
             fork::abort_if_forked(worker.registry());
         }
+    }
+
+    /// Joins the threads that have ended, without waiting for the others.
+    pub(crate) fn join_ended(&self) {
+        self.try_join_all();
     }
 
     /// Joins the threads that have ended. Returns whether all are joined.
