@@ -12,6 +12,7 @@ use pool_core::Isolation;
 use crate::{
     driver::{self, Signal},
     platform::WorkerThread,
+    seeded::point_if_seeded,
     sync::{Mutex, lock},
 };
 
@@ -80,9 +81,16 @@ impl Alarm {
         let worker = unsafe { WorkerThread::current() };
         if let Some(worker) = worker.filter(|_| has_rung) {
             // A future that wakes itself may wait for a job that no other worker runs.
-            match isolation {
-                Isolation::Anything => _ = worker.help(),
-                _ => worker.run_inbox_jobs(),
+            let has_run = match isolation {
+                Isolation::Anything => worker.help(),
+                _ => {
+                    worker.run_inbox_jobs();
+                    false
+                }
+            };
+            if !has_run {
+                // Or for what a job on another worker does.
+                point_if_seeded(worker);
             }
         }
         // Liveness: the future keeps the waker, whose call sets the signal. If it drops the waker

@@ -1,17 +1,19 @@
 //! Seeded pools, and programs under many schedules.
 
 use std::{
+    future::poll_fn,
     sync::{
         Arc, Mutex,
         atomic::{AtomicBool, AtomicU32, Ordering::Relaxed},
         mpsc,
     },
+    task::Poll,
     time::Duration,
 };
 
 use pool_std::{
     ExploreError, Explorer, FailedProgram, JoinHandle, Schedule, SleepKind, ThreadPool,
-    ThreadPoolBuilder, driver::Driver, join, scope, spawn,
+    ThreadPoolBuilder, block_on, driver::Driver, isolate, join, scope, spawn,
 };
 
 fn seeded(seed: u64) -> ThreadPoolBuilder {
@@ -220,6 +222,44 @@ fn a_worker_that_asks_again_and_again_lets_others_go_on() {
 }
 
 /// Everything that a pool can do ends, also what happens at no time that a schedule knows.
+/// Reproduces a bug: a worker that polled a future which wakes itself came to no point where another
+/// worker could go on. Its turn was taken from it after some seconds, and then both ran at once.
+#[test]
+fn a_worker_that_polls_again_and_again_lets_others_go_on() {
+    let in_middle = Arc::new(AtomicBool::new(false));
+    for is_isolated in [false, true] {
+        let in_middle = in_middle.clone();
+        Explorer::new()
+            .num_threads(2)
+            .run(0..20, move || {
+                let is_done = Arc::new(AtomicBool::new(false));
+                let (done, middle) = (is_done.clone(), in_middle.clone());
+                spawn(move || {
+                    for _ in 0..10 {
+                        middle.store(true, Relaxed);
+                        (0..1000).for_each(|_| std::hint::spin_loop());
+                        middle.store(false, Relaxed);
+                        join(|| (), || ());
+                    }
+                    done.store(true, Relaxed);
+                });
+                let future = poll_fn(|context| {
+                    assert!(!in_middle.load(Relaxed), "the other worker runs, too");
+                    if is_done.load(Relaxed) {
+                        return Poll::Ready(());
+                    }
+                    context.waker().wake_by_ref();
+                    Poll::Pending
+                });
+                match is_isolated {
+                    false => block_on(future),
+                    true => isolate(|| block_on(future)),
+                }
+            })
+            .unwrap();
+    }
+}
+
 #[test]
 fn seeded_pools_do_what_others_do() {
     for seed in 0..if cfg!(miri) { 1 } else { 20 } {

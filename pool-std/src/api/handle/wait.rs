@@ -6,7 +6,8 @@ use pool_core::Isolation;
 
 use super::{JoinError, ScopedJoinHandle, waiter::Waiter};
 use crate::{
-    driver, fork::Process, platform::WorkerThread, thread_pool::current::keeping_own_pool,
+    driver, fork::Process, platform::WorkerThread, seeded::point_if_seeded,
+    thread_pool::current::keeping_own_pool,
 };
 
 impl<T> ScopedJoinHandle<'_, T> {
@@ -94,6 +95,8 @@ impl<T> ScopedJoinHandle<'_, T> {
             if !waits {
                 // A future that wakes itself may wait for a job that no other worker runs.
                 worker.run_inbox_jobs();
+                // Or for what a job on another worker does.
+                point_if_seeded(worker);
             }
             self.run_on(worker, isolation);
         }
