@@ -238,13 +238,51 @@ impl ThreadPool {
     /// ```
     #[doc(alias = "quiescence")]
     pub fn wait_idle(&self) -> Result<(), WaitIdleError> {
+        self.check_wait()?;
+        self.registry.data().idle.wait(&self.registry);
+        Ok(())
+    }
+
+    /// Waits as [`wait_idle`](Self::wait_idle) does, but no longer than the timeout.
+    ///
+    /// A worker of another pool, or an adopted thread, runs jobs meanwhile. It returns late if the
+    /// last of them takes longer. If there are none, it naps for up to a millisecond at a time,
+    /// since its pool cannot wake it after a given time.
+    ///
+    /// # Errors
+    /// [`WaitIdleError::TimedOut`] if the pool was not idle in time, and the other errors as
+    /// `wait_idle`. Both can be called again.
+    ///
+    /// # Examples
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// let pool = pool_std::ThreadPoolBuilder::new().num_threads(2).build()?;
+    /// pool.spawn(|| println!("this takes a moment"));
+    /// while pool.wait_idle_timeout(Duration::from_secs(1)) == Err(pool_std::WaitIdleError::TimedOut) {
+    ///     eprintln!("still at work: {:?}", pool.metrics());
+    /// }
+    /// # Ok::<(), pool_std::BuildError>(())
+    /// ```
+    pub fn wait_idle_timeout(&self, timeout: Duration) -> Result<(), WaitIdleError> {
+        self.check_wait()?;
+        let limit = Limit::new(timeout);
+        let is_idle = self.registry.data().idle.wait_for(&self.registry, limit);
+        if !fork::is_here(&self.registry) {
+            // A job that this thread has run has forked, and this is the child.
+            return Err(WaitIdleError::Forked);
+        }
+        is_idle.then_some(()).ok_or(WaitIdleError::TimedOut)
+    }
+
+    /// Checks that this thread may wait until the pool has nothing to do.
+    fn check_wait(&self) -> Result<(), WaitIdleError> {
         if !fork::is_here(&self.registry) {
             return Err(WaitIdleError::Forked);
         }
         if waits_for_itself(&self.registry) {
             return Err(WaitIdleError::FromWorker);
         }
-        self.registry.data().idle.wait(&self.registry);
         Ok(())
     }
 }

@@ -263,6 +263,8 @@ pub enum WaitIdleError {
     /// The pool belongs to a parent of this process, which has forked. This process has none of the
     /// pool's threads.
     Forked,
+    /// The pool was not idle in time.
+    TimedOut,
 }
 
 impl fmt::Display for WaitIdleError {
@@ -272,6 +274,7 @@ impl fmt::Display for WaitIdleError {
                 f.write_str("a worker cannot wait until its own pool has nothing to do")
             }
             Self::Forked => f.write_str(FORKED),
+            Self::TimedOut => f.write_str("the pool still has work to do"),
         }
     }
 }

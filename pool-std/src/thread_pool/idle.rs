@@ -5,6 +5,8 @@ use std::sync::PoisonError;
 use pool_core::SpinLatch;
 
 use crate::{
+    fork,
+    limit::Limit,
     platform::{Registry, Std, WorkerThread},
     sync::{Condvar, Mutex, lock},
     thread_pool::threads::FrameLatch,
@@ -33,13 +35,14 @@ const FEW: usize = 2;
 ///
 /// | event | what it does under the lock | which thread does it |
 /// | --- | --- | --- |
-/// | wait | watches; returns if the pool is idle, or else is put on the list | one that waits |
-/// | removal | if the pool is idle, ends the watch and wakes all on the list | one that has left |
+/// | wait | watches; if the pool is not idle, notes the round or is listed | one that waits |
+/// | the end of a limited wait | nothing; the watch stays | one that waits |
+/// | removal | if the pool is idle, ends the watch and wakes all that wait | one that has left |
 /// | disown | notes that the owner's reference does not count any more | the owner |
 ///
 /// No thread waits in vain. It looks at the count after it has begun to watch, under the lock. A
 /// removal that comes first is counted. One that comes later finds the pool watched, and takes the
-/// lock when the thread is on the list. A thread that finds more references than those of an idle
+/// lock when the thread is listed or has noted the round. A thread that finds more references than those of an idle
 /// pool leaves the list to the removal of the others.
 ///
 /// No thread returns too early: the count is looked at under the lock when the thread is on the
@@ -96,6 +99,31 @@ impl Idle {
                 });
             }
         }
+    }
+
+    /// Waits as [`wait`](Self::wait) does, but no longer than the limit. Returns whether the pool was
+    /// idle. If it was not, the watch goes on until it is, and nothing is left of this thread.
+    pub(crate) fn wait_for(&self, registry: &Registry, limit: Limit) -> bool {
+        // SAFETY: 1. this thread stays the worker until the call returns.
+        let worker = unsafe { WorkerThread::current() };
+        let Some(round) = self.begin(registry, None) else {
+            return true;
+        };
+        if worker.is_some() {
+            // In a child, another thread of the parent may have had the lock.
+            return limit.poll(worker, WorkerThread::help, || {
+                fork::is_here(registry) && lock(&self.state).round != round
+            });
+        }
+        registry.data().handlers.runnable.around_wait(|| {
+            // Liveness: as in `wait`, and the time ends.
+            let state = lock(&self.state);
+            let waited = self
+                .is_idle
+                .wait_timeout_while(state, limit.remaining(), |state| state.round == round);
+            let (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
+            state.round != round
+        })
     }
 
     fn work(&self, registry: &Registry, worker: &WorkerThread) {

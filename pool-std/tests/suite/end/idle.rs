@@ -8,6 +8,7 @@ use std::{
         mpsc,
     },
     thread,
+    time::Duration,
 };
 
 use pool_std::{
@@ -369,4 +370,90 @@ fn waits_end_while_another_thread_shuts_the_pool_down() {
         });
         pool.wait_idle().unwrap();
     }
+}
+
+#[test]
+fn a_wait_with_a_limit_ends_in_time_or_with_the_last_job() {
+    let pool = pool(2);
+    assert_eq!(pool.wait_idle_timeout(Duration::ZERO), Ok(()));
+    let (release, event) = mpsc::channel::<()>();
+    pool.spawn(move || assert!(event.recv().is_err()));
+    for limit in [Duration::ZERO, Duration::from_millis(1)] {
+        assert_eq!(pool.wait_idle_timeout(limit), Err(WaitIdleError::TimedOut));
+    }
+    assert_eq!(pool.install(|| 1), 1, "a call counts only while it lasts");
+    assert_eq!(
+        pool.install(|| pool.wait_idle_timeout(LIMIT)),
+        Err(WaitIdleError::FromWorker)
+    );
+    thread::scope(|threads| {
+        // Beside waits that are over, some without a limit.
+        let waiting = threads.spawn(|| pool.wait_idle());
+        let with_limit = threads.spawn(|| pool.wait_idle_timeout(Duration::MAX));
+        thread::sleep(Duration::from_millis(5));
+        drop(release);
+        assert_eq!(waiting.join().unwrap(), Ok(()));
+        assert_eq!(with_limit.join().unwrap(), Ok(()));
+    });
+    assert_eq!(pool.wait_idle_timeout(Duration::ZERO), Ok(()));
+}
+
+/// What may come after a wait that was given up: more jobs and waits, a shutdown, or a drop.
+#[test]
+fn a_pool_goes_on_and_ends_after_a_wait_that_was_given_up() {
+    let ends: [fn(ThreadPool); 4] = [
+        |pool| pool.shutdown().unwrap(),
+        |pool| pool.shutdown_timeout(LIMIT).unwrap(),
+        |pool| {
+            pool.wait_idle().unwrap();
+            assert_eq!(pool.wait_idle_timeout(Duration::ZERO), Ok(()));
+        },
+        drop,
+    ];
+    for end in ends {
+        for rounds in 0..3 {
+            let pool = pool(2);
+            let count = Arc::new(AtomicUsize::new(0));
+            let mut given_up = 0;
+            for _ in 0..rounds {
+                let (release, event) = mpsc::channel::<()>();
+                let count = count.clone();
+                pool.spawn(move || {
+                    assert!(event.recv().is_err());
+                    count.fetch_add(1, Relaxed);
+                });
+                given_up += usize::from(pool.wait_idle_timeout(Duration::ZERO).is_err());
+                drop(release);
+            }
+            assert_eq!(given_up, rounds);
+            end(pool);
+            // A drop does not wait.
+            while count.load(Relaxed) < rounds {
+                thread::yield_now();
+            }
+        }
+    }
+}
+
+/// A worker of another pool, and a thread that the pool has adopted.
+#[test]
+fn a_worker_works_while_it_waits_with_a_limit() {
+    let [first, other] = [pool(1), pool(1)];
+    let (release, event) = mpsc::channel::<()>();
+    first.spawn(move || assert!(event.recv().is_err()));
+    other.install(|| {
+        let timed_out = Err(WaitIdleError::TimedOut);
+        assert_eq!(first.wait_idle_timeout(Duration::from_millis(1)), timed_out);
+        spawn(move || drop(release));
+        assert_eq!(first.wait_idle_timeout(Duration::MAX), Ok(()));
+    });
+    thread::spawn(|| {
+        let pool = pool_with_this_thread(1);
+        let (sender, receiver) = mpsc::channel();
+        pool.spawn(move || sender.send(1).unwrap());
+        assert_eq!(pool.wait_idle_timeout(Duration::MAX), Ok(()));
+        assert_eq!(receiver.try_recv(), Ok(1));
+    })
+    .join()
+    .unwrap();
 }
