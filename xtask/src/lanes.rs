@@ -1,23 +1,23 @@
 //! The lanes of `cargo xtask test-all`.
 
-mod checkers;
 mod deep;
+mod docs;
 mod gaps;
 mod host;
+mod lint;
+mod loom;
+mod miri;
+mod no_std;
 mod systems;
+mod tsan;
 
-pub(crate) use checkers::models;
 pub(crate) use deep::DEEP_LANES;
 pub(crate) use gaps::gaps;
-
-use std::fs;
+pub(crate) use loom::models;
 
 use anyhow::{Result, ensure};
 
-use crate::{
-    boards, book, command::Step, comments, crossbeam, debian, decisions, figures, links, mutants,
-    packages, phrases, rayon, root, rustup, scenarios, simulate, target, tools::Tool,
-};
+use crate::{boards, command::Step, crossbeam, debian, rayon};
 
 /// One kind of check. Returns how many tests, or single checks, passed.
 pub(crate) struct Lane {
@@ -35,12 +35,12 @@ pub(crate) const BACKGROUND_LANES: &[Lane] = &[
     Lane {
         name: "miri",
         about: "the core crates' tests under Miri",
-        run: checkers::miri,
+        run: miri::run,
     },
     Lane {
         name: "loom",
         about: "the core crates' models",
-        run: checkers::loom,
+        run: loom::run,
     },
 ];
 
@@ -50,7 +50,7 @@ pub(crate) const LANES: &[Lane] = &[
     Lane {
         name: "lint",
         about: "formatting, spelling, plain phrases, and clippy without a warning",
-        run: lint,
+        run: lint::run,
     },
     Lane {
         name: "host",
@@ -65,7 +65,7 @@ pub(crate) const LANES: &[Lane] = &[
     Lane {
         name: "tsan",
         about: "thread progress, deques and pools under ThreadSanitizer",
-        run: checkers::thread_sanitizer,
+        run: tsan::run,
     },
     Lane {
         name: "qemu-riscv",
@@ -85,7 +85,7 @@ pub(crate) const LANES: &[Lane] = &[
     Lane {
         name: "no_std",
         about: "the core crates for bare-metal targets, the drop-in for wasm and without wide atomics",
-        run: no_std,
+        run: no_std::run,
     },
     Lane {
         name: "qemu-user",
@@ -121,7 +121,7 @@ pub(crate) const LANES: &[Lane] = &[
         name: "docs",
         about: "rustdoc without a warning, examples, links and figures of all pages, packages that \
                 stand alone",
-        run: docs,
+        run: docs::run,
     },
 ];
 
@@ -142,10 +142,20 @@ const WITHOUT_WIDE_ATOMICS: &str = "powerpc-unknown-linux-gnu";
 /// themselves, so another processor and optimized code show nothing new in them.
 const SCHEDULED: [&str; 3] = ["--", "--skip", "testing::tests::"];
 
+/// Examples of progress-core whose nodes are freed while others read. They check their own results.
+const FREEING_EXAMPLES: [&str; 2] = ["hash_map", "stack"];
+
 const DENY_WARNINGS: &str = "-D warnings";
 /// What makes a model: the compiler flag, and the feature that brings the crate.
 const LOOM: &str = "--cfg loom";
 const LOOM_FEATURE: [&str; 2] = ["--features", "loom"];
+
+/// Features that add code of ours, beside those of the pools.
+pub(crate) const FEATURES: &str = "dedup/io,pool-spin/host,pool-spin/deadlock";
+/// Features of the pools, with which their tests run once more.
+pub(crate) const FEATURES_OF_POOL_STD: &str =
+    "pool-std/tracing,pool-std/metrics-facade,pool-std/pinning,pool-std/live,pool-std/signal";
+const FEATURES_OF_POOL_SPIN: &str = "pool-spin/trace";
 
 /// Runs each step; a step counts as one check.
 fn checks(steps: impl IntoIterator<Item = Step>) -> Result<u64> {
@@ -155,213 +165,6 @@ fn checks(steps: impl IntoIterator<Item = Step>) -> Result<u64> {
         count += 1;
     }
     Ok(count)
-}
-
-/// Features that add code of ours, beside those of the pools.
-pub(crate) const FEATURES: &str = "dedup/io,pool-spin/host,pool-spin/deadlock";
-/// Features of the pools, with which their tests run once more.
-pub(crate) const FEATURES_OF_POOL_STD: &str =
-    "pool-std/tracing,pool-std/metrics-facade,pool-std/pinning,pool-std/live,pool-std/signal";
-const FEATURES_OF_POOL_SPIN: &str = "pool-spin/trace";
-
-/// Finds misspelled words.
-const TYPOS: Tool = Tool {
-    package: "typos-cli",
-    program: "typos",
-    version: "1.42.3",
-    features: "dict",
-};
-
-fn lint(_quick: bool) -> Result<u64> {
-    rustup::add_component("rustfmt", &["fmt", "--version"])?;
-    rustup::add_component("clippy", &["clippy", "--version"])?;
-    let clippy = |arguments: &[&str]| {
-        Step::cargo(&["clippy"])
-            .args(arguments)
-            .args(["--", "-D", "warnings"])
-    };
-    let mut steps = vec![
-        Step::cargo(&["fmt", "--all", "--check"]),
-        // Not the feature that models have, below, nor the one that only hands on another crate's
-        // atomics.
-        clippy(&[
-            "--workspace",
-            "--all-targets",
-            "--features",
-            FEATURES,
-            "--features",
-            FEATURES_OF_POOL_STD,
-            "--features",
-            FEATURES_OF_POOL_SPIN,
-        ]),
-        clippy(&["--package", "deque-core", "--no-default-features"]),
-        // Without metrics.
-        clippy(&[
-            "-p",
-            "pool-std",
-            "-p",
-            "pool-spin",
-            "--lib",
-            "--tests",
-            "--no-default-features",
-        ]),
-        clippy(&[
-            "-p",
-            "sleep-primitives",
-            "-p",
-            "sleep-core",
-            "-p",
-            "progress-core",
-            "-p",
-            "deque-core",
-            "-p",
-            "pool-core",
-            "-p",
-            "pool-spin",
-            "-p",
-            "pool-io",
-            "--lib",
-            "--tests",
-            LOOM_FEATURE[0],
-            LOOM_FEATURE[1],
-        ])
-        .env("RUSTFLAGS", LOOM)
-        .env("CARGO_TARGET_DIR", target::directory("loom")),
-    ];
-    // What measures is in workspaces of its own.
-    for directory in ["benches", "benches/apps", "benches/apps-ours", "benches/io"] {
-        let manifest = ["--manifest-path", &format!("{directory}/Cargo.toml")];
-        steps.push(Step::cargo(&["fmt", "--all", "--check"]).args(manifest));
-        steps.push(
-            clippy(&[manifest[0], manifest[1], "--all-targets"])
-                .env("CARGO_TARGET_DIR", target::directory("benches")),
-        );
-    }
-    // So is the simulator, whose flag changes the atomics of all crates below.
-    let simulator = ["--manifest-path", "simulator/Cargo.toml"];
-    steps.push(Step::cargo(&["fmt", "--all", "--check"]).args(simulator));
-    steps.push(simulate::step("clippy").args(["--all-targets", "--", "-D", "warnings"]));
-    steps.extend(boards::lints()?);
-    steps.push(TYPOS.step(&["--color", "never"])?);
-    Ok(phrases::check(&root())? + checks(steps)?)
-}
-
-fn no_std(_quick: bool) -> Result<u64> {
-    // The first has no compare-and-swap; portable-atomic must be told how to make one.
-    const WITHOUT_CAS: &str = "thumbv6m-none-eabi";
-    const WITHOUT_THREADS: &str = "wasm32-unknown-unknown";
-    const OTHER_SYSTEMS: [&str; 3] = [
-        "aarch64-linux-android",
-        "aarch64-apple-darwin",
-        "x86_64-pc-windows-msvc",
-    ];
-    const TARGETS: [&str; 6] = [
-        WITHOUT_CAS,
-        "thumbv8m.main-none-eabihf",
-        "riscv32imac-unknown-none-elf",
-        "aarch64-unknown-none",
-        "riscv64gc-unknown-none-elf",
-        "x86_64-unknown-none",
-    ];
-    rustup::add_targets(&TARGETS)?;
-
-    let build = |target: &str, arguments: &[&str]| {
-        let flags = if target == WITHOUT_CAS && !arguments.contains(&"critical-section") {
-            "-D warnings --cfg portable_atomic_unsafe_assume_single_core"
-        } else {
-            DENY_WARNINGS
-        };
-        Step::cargo(&["build", "--target", target])
-            .args(arguments)
-            .env("RUSTFLAGS", flags)
-            .env("CARGO_TARGET_DIR", target::directory("no_std"))
-    };
-    let mut count = 0;
-    for target in TARGETS {
-        for package in CORE_CRATES {
-            build(target, &["--package", package, "--no-default-features"]).run()?;
-            count += 1;
-        }
-        build(target, &["--package", "deque-core", "--features", "alloc"]).run()?;
-        build(
-            target,
-            &["--package", "pool-core", "--features", "alloc,deadlock"],
-        )
-        .run()?;
-        count += 2;
-    }
-    // A system without threads, which has the caller's alone.
-    rustup::add_targets(&[WITHOUT_THREADS])?;
-    build(WITHOUT_THREADS, &["--package", "rayon-core"]).run()?;
-    // Systems that are not at hand: what is theirs alone must compile, the tests too, and give no
-    // warning. No linker is needed for that.
-    rustup::add_component("clippy", &["clippy", "--version"])?;
-    rustup::add_targets(&OTHER_SYSTEMS)?;
-    for target in OTHER_SYSTEMS {
-        Step::cargo(&["clippy", "--package", "rayon-core", "--target", target])
-            .args([
-                "--package",
-                "pool-std",
-                "--lib",
-                "--profile",
-                "test",
-                "--features",
-                "pool-std/live,pool-std/signal",
-            ])
-            .env("RUSTFLAGS", DENY_WARNINGS)
-            .env("CARGO_TARGET_DIR", target::directory("no_std"))
-            .run()?;
-        count += 1;
-    }
-    // A system with threads, but without 64-bit atomics.
-    rustup::add_targets(&[WITHOUT_WIDE_ATOMICS])?;
-    build(WITHOUT_WIDE_ATOMICS, &["--package", "rayon-core"]).run()?;
-    count += 2;
-    for package in CORE_CRATES {
-        build(
-            WITHOUT_CAS,
-            &["--package", package, "--features", "critical-section"],
-        )
-        .run()?;
-        count += 1;
-    }
-    Ok(count)
-}
-
-fn docs(_quick: bool) -> Result<u64> {
-    let doc = |arguments: &[&str]| {
-        Step::cargo(&["doc", "--no-deps"])
-            .args(arguments)
-            .env("RUSTDOCFLAGS", DENY_WARNINGS)
-    };
-    // As users see them. Pages of an earlier run would hide that one is gone.
-    let pages = target::directory("doc");
-    if pages.exists() {
-        fs::remove_dir_all(&pages)?;
-    }
-    doc(&["--workspace"])
-        .args(["--features", FEATURES])
-        .args(["--features", FEATURES_OF_POOL_STD])
-        .args(["--features", FEATURES_OF_POOL_SPIN])
-        .run()?;
-    let followed = links::rustdoc::check(&pages)? + links::examples::check(&pages)?;
-    let built = checks([
-        doc(&["--workspace", "--all-features", "--document-private-items"]),
-        doc(&["--package", "deque-core", "--no-default-features"]),
-        // Its library has the name of rayon-core's, whose pages must stay.
-        Step::cargo(&["rustdoc", "--lib", "--package", "rustc-rayon-core"])
-            .args(["--", "--document-private-items"])
-            .env("RUSTDOCFLAGS", DENY_WARNINGS)
-            .env("CARGO_TARGET_DIR", target::directory("docs")),
-    ])?;
-    let root = root();
-    let pages = links::check(&root)?
-        + figures::check(&root)?
-        + decisions::check(&root)?
-        + scenarios::check(&root)?
-        + book::check(&root)?;
-    let sources = comments::check(&root)? + mutants::check_table(&root)?;
-    Ok(1 + followed + built + pages + sources + packages::check()?)
 }
 
 /// For the test of pool-std that shares the tokens of GNU make. Windows and macOS have no such
