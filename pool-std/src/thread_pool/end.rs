@@ -249,6 +249,9 @@ impl ThreadPool {
     /// last of them takes longer. If there are none, it naps for up to a millisecond at a time,
     /// since its pool cannot wake it after a given time.
     ///
+    /// For some nanoseconds after another wait has ended, an idle pool still counts as busy. So a
+    /// timeout of zero may be too short.
+    ///
     /// # Errors
     /// [`WaitIdleError::TimedOut`] if the pool was not idle in time, and the other errors as
     /// `wait_idle`. Both can be called again.

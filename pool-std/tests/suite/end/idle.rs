@@ -395,7 +395,7 @@ fn a_wait_with_a_limit_ends_in_time_or_with_the_last_job() {
         assert_eq!(waiting.join().unwrap(), Ok(()));
         assert_eq!(with_limit.join().unwrap(), Ok(()));
     });
-    assert_eq!(pool.wait_idle_timeout(Duration::ZERO), Ok(()));
+    assert_eq!(pool.wait_idle_timeout(LIMIT), Ok(()));
 }
 
 /// What may come after a wait that was given up: more jobs and waits, a shutdown, or a drop.
@@ -406,7 +406,7 @@ fn a_pool_goes_on_and_ends_after_a_wait_that_was_given_up() {
         |pool| pool.shutdown_timeout(LIMIT).unwrap(),
         |pool| {
             pool.wait_idle().unwrap();
-            assert_eq!(pool.wait_idle_timeout(Duration::ZERO), Ok(()));
+            assert_eq!(pool.wait_idle_timeout(LIMIT), Ok(()));
         },
         drop,
     ];
