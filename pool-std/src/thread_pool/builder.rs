@@ -37,7 +37,7 @@ use crate::{
     fence::ProcessBarrier,
     fork,
     parker::{OsParker, ParkerKind},
-    platform::{Counters, Queue, Registry},
+    platform::{Counters, Queue, Registry, Std},
     seeded::{self, Membership, TurnObserver, Turns},
     sleep::SleepKind,
     thread_pool::{
@@ -242,27 +242,7 @@ impl ThreadPoolBuilder<&mut dyn ThreadSpawn> {
         }
         let sleep = self.sleep_protocol(&parts, num_threads, processors)?;
         parts.guests = self.chosen_guests(&parts, sleep.kind());
-        let order = if self.settings.is_breadth_first {
-            Order::Fifo
-        } else {
-            Order::Lifo
-        };
-        // How often an owner biases its deque depends on what a fence costs, and what a thief takes
-        // on whether it is biased.
-        let is_seeded = parts.turns.is_some();
-        let deque = || match Deque::growable(order) {
-            deque if is_seeded => deque,
-            deque => deque.with_process_fence::<ProcessBarrier>(),
-        };
-        let workers: Box<[_]> = (0..num_threads)
-            .map(|worker| {
-                let turns = TurnObserver::new(&parts.turns, worker);
-                let tracer = WorkerTracer::new(&parts.rings, worker);
-                let observer = (Counters::new(), (turns, tracer));
-                // SAFETY: 1. the deque is new.
-                unsafe { WorkerShared::new(deque(), Queue::new(), Queue::new(), observer) }
-            })
-            .collect();
+        let workers = self.workers(&parts, num_threads);
         let participants =
             (0..num_threads).map(|_| Participant::new(OsParker::new(self.settings.parker)));
         let progress = Progress::new(participants.collect());
@@ -286,6 +266,30 @@ impl ThreadPoolBuilder<&mut dyn ThreadSpawn> {
             }
             Registry::new(sleep, workers, progress, injectors, deadlock, parts)
         }))
+    }
+
+    /// Creates what each worker shares with the others.
+    fn workers(&self, parts: &PoolParts, num_threads: usize) -> Box<[WorkerShared<Std>]> {
+        let order = if self.settings.is_breadth_first {
+            Order::Fifo
+        } else {
+            Order::Lifo
+        };
+        // How often an owner biases its deque depends on what a fence costs, and what a thief takes
+        // on whether it is biased.
+        let is_seeded = parts.turns.is_some();
+        let deque = || match Deque::growable(order) {
+            deque if is_seeded => deque,
+            deque => deque.with_process_fence::<ProcessBarrier>(),
+        };
+        let shared = |worker| {
+            let turns = TurnObserver::new(&parts.turns, worker);
+            let tracer = WorkerTracer::new(&parts.rings, worker);
+            let observer = (Counters::new(), (turns, tracer));
+            // SAFETY: 1. the deque is new.
+            unsafe { WorkerShared::new(deque(), Queue::new(), Queue::new(), observer) }
+        };
+        (0..num_threads).map(shared).collect()
     }
 
     fn start_threads(
