@@ -291,6 +291,8 @@ impl<H: Handle> Worker<H> {
 
 impl<H: Handle> Drop for Worker<H> {
     fn drop(&mut self) {
+        // Or no pop would answer a thief that needs a fence which the system refuses.
+        self.end_bias();
         // Ordering: Release pairs with the next owner's Acquire in `new`.
         self.deque.shared.owned.store(false, Ordering::Release);
     }

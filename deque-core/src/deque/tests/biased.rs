@@ -238,6 +238,30 @@ fn an_owner_that_ends_the_bias_leaves_its_elements_to_thieves() {
     }
 }
 
+/// Reproduces a bug: if the system refused the fence by then, no thief ever got the elements.
+#[test]
+fn an_owner_that_is_dropped_leaves_its_elements_to_thieves() {
+    counted_fence!(10);
+    for thief_comes_first in [false, true] {
+        FENCE.is_refused.store(false, SeqCst);
+        let deque = Deque::fixed(Order::Lifo).with_process_fence::<Fence>();
+        let worker = biased_owner(&deque);
+        FENCE.is_refused.store(true, SeqCst);
+        if thief_comes_first {
+            assert_eq!(deque.stealer().steal(), Steal::Retry);
+        }
+        drop(worker);
+        assert_eq!(deque.stealer().steal(), Steal::Success(0));
+        // The next owner has the rest, and may bias the deque again, unless a thief has given up.
+        let worker = deque.worker().unwrap();
+        assert_eq!(worker.pop(), Some(1));
+        FENCE.is_refused.store(false, SeqCst);
+        two_elements_more(&worker);
+        push_and_pop(&worker, 30);
+        assert_eq!(is_biased(&deque), !thief_comes_first);
+    }
+}
+
 std::thread_local! {
     /// The deque that [`Hostile`] meddles with: of the thread's test.
     static VICTIM: Worker<std::sync::Arc<Deque<usize, Fixed<usize, 8>>>> = {
@@ -356,11 +380,14 @@ fn a_price_that_pops_is_not_asked_within_itself() {
 }
 
 #[test]
-fn the_next_owner_inherits_the_mode() {
+fn the_next_owner_begins_with_fences() {
     counted_fence!(2);
     let deque = Deque::fixed(Order::Lifo).with_process_fence::<Fence>();
-    push_and_pop(&two_elements(&deque), 5);
+    let worker = two_elements(&deque);
+    push_and_pop(&worker, 5);
     assert!(is_biased(&deque));
+    drop(worker);
+    assert!(!is_biased(&deque));
     let worker = deque.worker().unwrap();
     assert_eq!(
         (worker.pop(), worker.pop(), worker.pop()),
