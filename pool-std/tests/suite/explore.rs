@@ -226,18 +226,19 @@ fn a_worker_that_asks_again_and_again_lets_others_go_on() {
 /// worker could go on. Its turn was taken from it after some seconds, and then both ran at once.
 #[test]
 fn a_worker_that_polls_again_and_again_lets_others_go_on() {
+    let (seeds, spins) = if cfg!(miri) { (1, 10) } else { (20, 1000) };
     let in_middle = Arc::new(AtomicBool::new(false));
     for is_isolated in [false, true] {
         let in_middle = in_middle.clone();
         Explorer::new()
             .num_threads(2)
-            .run(0..20, move || {
+            .run(0..seeds, move || {
                 let is_done = Arc::new(AtomicBool::new(false));
                 let (done, middle) = (is_done.clone(), in_middle.clone());
                 spawn(move || {
                     for _ in 0..10 {
                         middle.store(true, Relaxed);
-                        (0..1000).for_each(|_| std::hint::spin_loop());
+                        (0..spins).for_each(|_| std::hint::spin_loop());
                         middle.store(false, Relaxed);
                         join(|| (), || ());
                     }
