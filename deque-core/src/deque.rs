@@ -63,8 +63,8 @@ use ends::{AtomicBottom, AtomicTop};
 /// [biased]: Self::with_process_fence
 ///
 /// All are lock-free; push and LIFO pop are wait-free except when the buffer grows. If the system
-/// refuses a process fence that it granted before, thieves of a biased owner get [`Retry`](crate::Steal::Retry)
-/// until the owner pops.
+/// refuses a process fence that it granted before, thieves of a biased owner get
+/// [`Retry`](crate::Steal::Retry) until the owner pops.
 ///
 /// # Examples
 /// ```

@@ -280,13 +280,13 @@ impl<P: Platform> Drop for Guest<'_, P> {
             // that deque.
             shared.deque.disable_fast_push();
             shared.seat.vacate(self.worker);
-            let mut is_relied_on = false;
+            let mut must_announce = false;
             registry.give_back(index, || {
                 let look = registry.check_sources_for_host(index);
-                is_relied_on = look.is_relied_on;
+                must_announce = look.must_announce;
                 look.has_work || holds_operations
             });
-            if is_relied_on {
+            if must_announce {
                 registry.announce_seen_jobs();
             }
         });

@@ -9,8 +9,8 @@ const DOUBLINGS: u32 = 5;
 /// How many times it is doubled in total: up to 512 spin hints, about twenty microseconds.
 const MOST_DOUBLINGS: u32 = 9;
 
-/// The number of times that a worker gives way until it has waited for longer than an operation on a
-/// queue takes if the other thread has a processor.
+/// The number of times that a worker gives way until it has waited for longer than an operation on
+/// a queue takes if the other thread has a processor.
 const MOST_ROUNDS: u32 = 6;
 
 /// Attempts that failed because another thread is in the middle of an operation.

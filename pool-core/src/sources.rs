@@ -61,24 +61,25 @@ const MANY_WORKERS: usize = 64;
 pub(crate) struct LastLook {
     /// A source holds work for the worker.
     pub(crate) has_work: bool,
-    /// Other workers may have fallen asleep that rely on this one to see a job in another worker's
-    /// deque.
-    pub(crate) is_relied_on: bool,
+    /// Whether other workers that have fallen asleep may rely on this worker to see a job in a
+    /// deque and to announce it.
+    pub(crate) must_announce: bool,
     /// The worker has operations of its own, which it must leave to the pool before it sleeps. It
     /// does so when it is no longer registered as a sleeper, because that makes progress, and
     /// progress calls wake-ups of the program.
     pub(crate) holds_operations: bool,
 }
 
-/// Takes half a microsecond to three, depending on the processor's pause. That is several times as
-/// long as a store needs to leave the store buffer when another processor has the cache line.
+/// The number of pauses before a last look. They take half a microsecond to three microseconds,
+/// depending on the processor. That is several times as long as a store needs to leave the store
+/// buffer when another processor has the cache line.
 const PAUSES_BEFORE_LOOK: usize = if cfg!(loom) { 0 } else { 64 };
 
 impl<P: Platform> WorkerThread<P> {
-    /// Searches all queues once, in the order of the table. Returns `None` if each of them was empty
-    /// at some moment during the search, or [shielded](WorkerThread::raise_shield). Returns `None`
-    /// also if a queue holds a job that this worker cannot take for now; the last look before a
-    /// sleep sees that one. The caller then runs the operations that are due, or searches again.
+    /// Searches all queues once, in the order of the table. Returns `None` if each of them, at some
+    /// moment during the search, was empty, was [shielded](WorkerThread::raise_shield), or held a
+    /// job that this worker could not take. The last look before a sleep sees such a job. The
+    /// caller then runs the operations that are due, or searches again.
     pub(crate) fn find_work(&self) -> Option<Found> {
         self.observer().observe(Event::Search, P::now);
         let mut retries = Retries::new();
@@ -294,7 +295,7 @@ impl<P: Platform> Registry<P> {
         let has_common_work = (!has_own_work || has_process_fence) && self.has_common_work(None);
         LastLook {
             has_work: has_own_work || has_common_work,
-            is_relied_on: has_process_fence && has_common_work,
+            must_announce: has_process_fence && has_common_work,
             holds_operations: false,
         }
     }

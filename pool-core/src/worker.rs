@@ -20,6 +20,7 @@ use crate::{
 };
 
 pub(crate) mod cold;
+mod deque_use;
 mod idle;
 mod isolated;
 mod jobs;
@@ -32,18 +33,17 @@ mod open_scopes;
 mod post;
 mod shared;
 mod shield;
-mod stay;
 #[cfg(test)]
 mod tests;
 mod wait;
 mod yielding;
 
 pub use cold::ColdPath;
+use deque_use::DequeUse;
 use kept::KeptReferences;
 use open_scopes::OpenScopes;
 pub use shared::{WorkerShared, WorkerStorage};
 use shield::Watch;
-use stay::Stay;
 pub(crate) use wait::{Awaited, OutsideScopes};
 
 /// The half of a worker that belongs to its thread alone.
@@ -71,15 +71,16 @@ pub struct WorkerThread<P: Platform> {
     shared: &'static WorkerShared<P>,
     /// How many jobs from queues are being run, one inside the other.
     depth: Cell<usize>,
-    /// Where the deque ended when the innermost job, or isolated closure, began, or below: see
-    /// [`lower_begin`](Self::lower_begin). A yield in isolation uses this position. Thieves use
-    /// those of the lineage: where the stolen job began, and where its isolation did.
+    /// The end of the deque when the innermost job, or isolated closure, began, or a lower
+    /// position: see [`lower_begin`](Self::lower_begin). A yield in isolation uses this position.
+    /// Thieves use the positions in the lineage instead: where the stolen job began, and where its
+    /// isolation began.
     begin: Cell<Position>,
     /// Whether this worker may be registered as a sleeper, so that others may leave its deque out.
     may_be_left_out: Cell<bool>,
     watch: Watch,
     kept: KeptReferences,
-    stay: Cell<Stay>,
+    deque_use: Cell<DequeUse>,
     /// Thieves may have taken jobs before this position that belong to none of this worker's waits.
     foreign_until: Cell<Position>,
     open_scopes: OpenScopes,
@@ -141,7 +142,7 @@ impl<P: Platform> WorkerThread<P> {
             may_be_left_out: Cell::new(false),
             watch: Watch::new(),
             kept: KeptReferences::new(),
-            stay: Cell::new(Stay::Own),
+            deque_use: Cell::new(DequeUse::Any),
             foreign_until: Cell::new(Position::NOWHERE),
             open_scopes: OpenScopes::new(),
             thread: PhantomData,
@@ -161,7 +162,7 @@ impl<P: Platform> WorkerThread<P> {
         }
     }
 
-    /// Makes this the worker that the thread is known as.
+    /// Registers this as the worker of the current thread.
     ///
     /// # Safety
     /// 1. `self` stays in place until [`leave`](Self::leave).
@@ -276,9 +277,9 @@ impl<P: Platform> WorkerThread<P> {
         while self.yield_now() {}
     }
 
-    /// Ceases to be the thread's worker because the thread ends, perhaps in the middle of jobs
-    /// whose frames stay, as in a call of `exit`: runs nothing, and leaves to the other workers
-    /// what they can take.
+    /// Unregisters this worker because its thread ends, perhaps in the middle of jobs whose frames
+    /// stay, as in a call of `exit`. Runs nothing, and leaves to the other workers what they can
+    /// take.
     ///
     /// Such frames, and latches that other threads set, may still point to this worker: so the
     /// caller keeps it in place for good, and its registry too.

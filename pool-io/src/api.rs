@@ -141,8 +141,8 @@ pub fn sync(file: &File) -> Completion<std::io::Result<()>> {
     start(Request::sync(file))
 }
 
-/// Returns what carries out the operations of the current pool: the one whose worker the calling
-/// thread is, or the global one.
+/// Returns the backend of the current pool: the one whose worker the calling thread is or lends, or
+/// else the global pool.
 ///
 /// # Examples
 /// ```

@@ -16,11 +16,11 @@ use crate::backend::{IoBackend, PoolIo};
 /// # Ok::<(), pool_std::BuildError>(())
 /// ```
 pub trait ThreadPoolBuilderExt: private::Sealed {
-    /// Sets what carries out the [operations](crate) of the pool, and makes it when the pool is
-    /// built.
+    /// Sets the backend that carries out the [operations](crate) of the pool, and creates it when
+    /// the pool is built.
     ///
-    /// Without this call it is [`IoBackend::HelperThreads`], made by the first operation. The
-    /// threads beside the workers are started with the standard library, whatever [starts the
+    /// Without this call, the first operation creates an [`IoBackend::HelperThreads`] backend. The
+    /// backend's threads are started with the standard library, whatever [starts the
     /// workers](ThreadPoolBuilder::spawn_handler).
     ///
     /// It is the pool's [driver](pool_std::driver). If the system refuses it, the build returns the

@@ -39,7 +39,8 @@ impl Transferred {
     }
 }
 
-/// The error of a read or a write, with the buffer. Becomes an [`io::Error`] by `?`.
+/// The error of a read or a write, with the buffer. The `?` operator converts it into an
+/// [`io::Error`].
 ///
 /// # Examples
 /// ```

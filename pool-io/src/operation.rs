@@ -22,10 +22,10 @@ use waiting::Waiter;
 /// The maximum number of times that an operation is tried again if the kernel cancels it although
 /// the caller has not.
 ///
-/// At the first time, the thread that submitted the operation may have ended. Then the completer
-/// submits it, and does not end before the operation does: so from then on, the cause is that the
-/// kernel could not start a thread for the operation. The kernel tries several times, but fails
-/// whenever a signal arrives. A process that receives many signals needs more tries.
+/// The first time, the cause may be that the thread that submitted the operation has ended. Then
+/// the completer submits it, and does not end before the operation does. So from then on, the cause
+/// is that the kernel could not start a thread for the operation. The kernel tries several times,
+/// but fails whenever a signal arrives. A process that receives many signals needs more tries.
 const TRIES: u32 = 16;
 
 /// A descriptor is noisy after this many waits in which it was ready and the transfer failed

@@ -111,7 +111,7 @@ impl EventCounter {
             revents: 0,
         }];
         // An error is an early return.
-        let _ = poll_until(&mut counter, milliseconds);
+        let _ = poll_once(&mut counter, milliseconds);
         let is_above_zero = counter[0].revents != 0;
         if is_above_zero {
             self.wait_and_reset();
@@ -137,7 +137,7 @@ const POLL_PART: libc::c_int = 1;
 /// The system polls at most as many at once as the process may open (`RLIMIT_NOFILE`). If there are
 /// more, they are polled in parts, each for a moment.
 pub(super) fn poll(descriptors: &mut [libc::pollfd], milliseconds: libc::c_int) {
-    if poll_until(descriptors, milliseconds) != Err(libc::EINVAL) {
+    if poll_once(descriptors, milliseconds) != Err(libc::EINVAL) {
         return;
     }
     let limit = open_files_limit();
@@ -151,7 +151,7 @@ pub(super) fn poll(descriptors: &mut [libc::pollfd], milliseconds: libc::c_int) 
     }
     for part in descriptors.chunks_mut(limit) {
         // The limit may be lowered meanwhile; then the next call sees the new one.
-        let _ = poll_until(part, POLL_PART);
+        let _ = poll_once(part, POLL_PART);
     }
 }
 
@@ -170,7 +170,7 @@ fn open_files_limit() -> usize {
     }
 }
 
-pub(super) fn poll_until(
+pub(super) fn poll_once(
     descriptors: &mut [libc::pollfd],
     milliseconds: libc::c_int,
 ) -> Result<(), i32> {

@@ -1,5 +1,5 @@
-//! Blocked sections: how workers say that they wait for something outside their pool, and what the
-//! pool makes of it.
+//! Blocked sections: how workers mark that they wait for an event that the pool does not know
+//! about, and what the pool does with the marks.
 //!
 //! | file | what it holds |
 //! | --- | --- |
@@ -218,9 +218,9 @@ pub fn blocking<R>(label: impl Into<Cow<'static, str>>, closure: impl FnOnce(&Bl
 }
 
 thread_local! {
-    /// How many sections of this thread have begun and not ended. A closure may begin another one
-    /// after the mark of its own was ended. The handlers hear of the outermost alone, whose token
-    /// the thread has given back.
+    /// The number of sections of this thread that have begun and not ended. A closure may begin
+    /// another section after the mark of its own was removed. The release and acquire handlers are
+    /// called only for the outermost section.
     static SECTIONS: Cell<usize> = const { Cell::new(0) };
 }
 
@@ -247,7 +247,7 @@ impl<'b> Section<'b> {
 impl Drop for Section<'_> {
     fn drop(&mut self) {
         SECTIONS.set(SECTIONS.get() - 1);
-        if !fork::is_here(&self.registry) {
+        if !fork::is_own_process(&self.registry) {
             // A thread of the parent may have had the lock of the accounting, and the token is the
             // parent's.
             return;

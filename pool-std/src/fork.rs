@@ -104,7 +104,7 @@ impl Default for Process {
 
 /// Whether a pool was built in this process, so that its threads may exist here.
 #[inline]
-pub(crate) fn is_here(registry: &Registry) -> bool {
+pub(crate) fn is_own_process(registry: &Registry) -> bool {
     registry.data().process == Process::current()
 }
 
@@ -114,7 +114,7 @@ pub(crate) fn is_here(registry: &Registry) -> bool {
 /// In a child.
 #[inline]
 pub(crate) fn check(registry: &Registry) {
-    if !is_here(registry) {
+    if !is_own_process(registry) {
         panic_forked();
     }
 }
@@ -143,7 +143,7 @@ pub(crate) fn abort_if_forked_in<R>(
 
     impl Drop for AtEnd<'_> {
         fn drop(&mut self) {
-            if !is_here(self.0) && (self.1)() {
+            if !is_own_process(self.0) && (self.1)() {
                 abort();
             }
         }

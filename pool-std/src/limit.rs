@@ -48,7 +48,7 @@ impl Limit {
         let mut is_over = false;
         // Liveness: the time ends.
         while !holds() {
-            let has_forked = worker.is_some_and(|worker| !fork::is_here(worker.registry()));
+            let has_forked = worker.is_some_and(|worker| !fork::is_own_process(worker.registry()));
             if is_over || has_forked {
                 return false;
             }

@@ -44,8 +44,8 @@ impl ThreadPool {
     }
 }
 
-/// Returns the [metrics](ThreadPool::metrics) of the current pool: the pool of which this thread is
-/// a worker, or the global pool.
+/// Returns the [metrics](ThreadPool::metrics) of the current pool: the one whose worker this thread
+/// is, or [lends](crate::block_in_place()), or else the global pool.
 ///
 /// # Examples
 /// ```

@@ -128,7 +128,7 @@ unsafe impl Platform for Std {
     fn can_end(registry: &Registry) -> bool {
         // In a child, the end would call the drivers, which may share files with the parent's, and
         // take locks that threads of the parent may hold.
-        fork::is_here(registry)
+        fork::is_own_process(registry)
     }
 
     fn on_reference_removed(registry: &Registry) {

@@ -68,8 +68,8 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// Returns the thread progress of the pool that this thread is a worker of, or of the global
-    /// pool.
+    /// Returns the thread progress of the pool whose worker this thread is, or
+    /// [lends](crate::block_in_place()), or else of the global pool.
     ///
     /// # Panics
     /// If there is no global pool and none can be built, or its threads cannot be started.
@@ -92,7 +92,7 @@ impl Progress {
 
     pub(crate) fn of(registry: Arc<Registry>) -> Self {
         // Operations are run by the workers.
-        if registry.data().lazy.are_pending() && fork::is_here(&registry) {
+        if registry.data().lazy.are_pending() && fork::is_own_process(&registry) {
             start_lazy_threads(&registry);
         }
         Self { registry }

@@ -117,7 +117,7 @@ impl ThreadPool {
     /// # Ok::<(), pool_std::BuildError>(())
     /// ```
     pub fn start_threads(&self) -> Result<(), BuildError> {
-        if self.registry.data().lazy.are_pending() && fork::is_here(&self.registry) {
+        if self.registry.data().lazy.are_pending() && fork::is_own_process(&self.registry) {
             LazyThreads::start(&self.registry)?;
         }
         Ok(())
@@ -200,7 +200,7 @@ impl ThreadPool {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn set_active_workers(&self, count: usize) -> Result<usize, ActiveWorkersError> {
-        if !fork::is_here(&self.registry) {
+        if !fork::is_own_process(&self.registry) {
             return Err(ActiveWorkersError::Forked);
         }
         let before = self.registry.data().active.set(&self.registry, count)?;

@@ -98,7 +98,7 @@ impl Worker<'_> {
     }
 }
 
-/// Joins closures that the caller has written, and which are not used any more.
+/// Joins closures that the caller has written to its frame and does not use afterwards.
 // Not inlined, for the reason that `WorkerThread::join_context` has.
 #[inline(never)]
 fn join_on<A, B, RA, RB>(

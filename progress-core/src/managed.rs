@@ -14,7 +14,7 @@ use crate::{
     unwind::finally,
 };
 
-/// An instance has as many participants as it has room for.
+/// The error of a registration: the instance has no free participant.
 ///
 /// # Examples
 /// ```

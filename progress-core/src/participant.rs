@@ -97,8 +97,8 @@ impl<P> Participant<P> {
         self.seldom.holder.store(FREE, Ordering::Release);
     }
 
-    /// Makes the slot as new, after all threads have ended. Changes something only if the handle of
-    /// one was forgotten.
+    /// Frees the slot, after all threads have ended. This changes something only if the handle of a
+    /// thread was forgotten.
     pub(crate) fn reset(&self) {
         self.set_confirmed(WAITING);
         self.clear_wanted();

@@ -14,9 +14,9 @@ use crate::primitive::spin_loop;
 /// parks again. An implementation must never keep `park` from returning after an `unpark`;
 /// otherwise a worker sleeps forever.
 ///
-/// No method may panic: they are called from frames that other threads use. A pool ends the process
-/// then. A pool that goes on has a worker that counts as asleep for good, if `park` has panicked,
-/// or a worker that was released and sleeps on, if `unpark` has.
+/// No method may panic, because they are called from frames that other threads use. If one does, a
+/// pool ends the process. Otherwise, after a panic of `park`, the worker would count as asleep
+/// forever; after a panic of `unpark`, a worker that was released would continue to sleep.
 ///
 /// Typical parkers: a futex, a mutex with a condition variable, `std::thread::park` and a handle of
 /// the thread (as in the example `three_threads`), `WFE` and `SEV`, `WFI` and an inter-processor

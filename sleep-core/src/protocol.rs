@@ -97,13 +97,13 @@ pub(crate) use slot::Tenant;
 /// protocol from frames that other threads use end the process if it panics.
 ///
 /// # Implementing one
-/// The smallest protocol parks no worker: [`Busy`](crate::Busy), about 100 lines, is a file to copy
+/// The smallest protocol parks no worker: [`Busy`](crate::Busy), about 150 lines, is a file to copy
 /// from. A protocol that sleeps needs three things beyond that: a way to tell sleepers from workers
 /// that search; a look at every queue *after* a worker has registered as a sleeper, with a
-/// sequentially consistent fence in between; and the same fence in `announce` and
-/// `announce_for` between the caller's write of its queue and the look for sleepers. Of two such
-/// fences one comes first, so that either the sleeper sees the job or the poster sees the sleeper.
-/// The [README of `Jec`](crate::protocol::jec) has the whole argument.
+/// sequentially consistent fence in between; and the same fence in `announce` and `announce_for`
+/// between the caller's write of its queue and the look for sleepers. Of two such fences one comes
+/// first, so that either the sleeper sees the job or the poster sees the sleeper. The [README of
+/// `Jec`](crate::protocol::jec) has the whole argument.
 ///
 /// A protocol that relaxes and never sleeps:
 /// ```

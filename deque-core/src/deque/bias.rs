@@ -92,8 +92,8 @@ impl ProcessFence {
 }
 
 /// Whether the processor makes a store visible to all other processors at once, according to the
-/// documents of its architecture. Elsewhere deques stay fenced, see the front page of
-/// [`FencePrice`].
+/// documents of its architecture. Elsewhere deques stay fenced, as the documentation of
+/// [`FencePrice`] says.
 pub(super) const IS_MULTI_COPY_ATOMIC: bool = cfg!(any(
     target_arch = "x86",
     target_arch = "x86_64",

@@ -13,7 +13,7 @@ use super::Worker;
 /// bits that a word needs for other things. Positions wrap around, so they have a distance but no
 /// order.
 ///
-/// A position means something only to the worker that it is from. It fits into one word, so that a
+/// A position is meaningful only to the worker that returned it. It fits into one word, so that a
 /// job can keep it.
 ///
 /// # Examples

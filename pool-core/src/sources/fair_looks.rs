@@ -24,10 +24,10 @@ const JOBS_BETWEEN_LOOKS: u8 = 64;
 ///
 /// # What is promised
 ///
-/// A worker takes a fair look after every 64 jobs that it begins at top level, below no other job
-/// on its stack, and after every 64 urgent ones. A thread that has borrowed a worker has a stack of
+/// A worker takes a fair look when it would begin each 64th job at top level, below no other job on
+/// its stack, and each 64th urgent job. A thread that has borrowed a worker has a stack of
 /// its own. The worker then looks at the sources of the list [`FairSource::ALL`], beginning with
-/// another one each time. So among 325 jobs that a worker begins at top level, there is one from
+/// another one each time. So among 320 jobs that a worker begins at top level, there is one from
 /// each source that is not empty at its look. Urgent jobs come first at all other times.
 ///
 /// In the wait of a job only urgent jobs are counted. The wait ends, as a rule, when the worker has

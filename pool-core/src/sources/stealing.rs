@@ -96,9 +96,9 @@ impl<P: Platform> WorkerThread<P> {
         self.announcing_moved(|| self.try_worker(victim))
     }
 
-    /// Calls a closure that steals a job and may move others, and announces those: after the walk
-    /// over the workers, in which the sleep protocol calls, and before this worker lets progress go
-    /// on, which may call wake-ups of the program.
+    /// Calls a closure that steals a job and may move others, and announces the moved jobs. It does
+    /// so after the walk over the workers, in which the closure is called by the sleep protocol,
+    /// and before this worker lets progress continue, which may call wake-ups of the program.
     #[inline]
     fn announcing_moved(&self, steal: impl FnOnce() -> Steal<(Found, usize)>) -> Steal<Found> {
         self.while_stealing(|| {

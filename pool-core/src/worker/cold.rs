@@ -95,9 +95,9 @@ impl<P: Platform> WorkerThread<P> {
         true
     }
 
-    /// Wakes a thief, if need be, for a join's job that was put on this worker's deque. From now on
-    /// joins need not ask any more whether a worker sleeps, if none does, or if
-    /// [enough](Platform::parallelism) are awake.
+    /// Wakes a thief, if needed, for a join's job that was put on this worker's deque. If no worker
+    /// sleeps, or if [enough](Platform::parallelism) are awake, also enables fast push, so that the
+    /// next joins need not ask whether a worker sleeps.
     ///
     /// If no worker is woken because all are awake, none overlooks the job: if a worker that falls
     /// asleep does not see it, we see that worker, and it [disables our fast

@@ -258,7 +258,7 @@ impl<'w, P: Platform> Idle<'w, P> {
     /// Continues after a last look that has seen work, when the worker is no longer registered.
     fn turn_back(&mut self, look: LastLook) {
         self.worker.observer().observe(Event::TurnedBack, P::now);
-        if look.is_relied_on {
+        if look.must_announce {
             // Each worker that sleeps may have looked before our process fence, and may not have
             // seen what was pushed before it.
             self.worker.registry().announce_seen_jobs();

@@ -11,8 +11,8 @@ use crate::{
     retries::Retries,
     worker::{
         WorkerThread,
+        deque_use::DequeUse,
         lineage::{Found, Theft},
-        stay::Stay,
     },
 };
 
@@ -102,7 +102,7 @@ impl<P: Platform> WorkerThread<P> {
     /// Takes the newest job of this worker's deque.
     #[inline]
     pub(crate) fn take_deque_job(&self) -> Option<JobRef> {
-        if let Stay::Borrowed(floor) = self.stay.get() {
+        if let DequeUse::Borrowed(floor) = self.deque_use.get() {
             return self.take_borrowed_job(floor);
         }
         // Looks first: a pop writes to a cache line that all searching workers read.
@@ -187,7 +187,8 @@ impl<P: Platform> WorkerThread<P> {
         while self.run_inbox_job() {}
     }
 
-    /// Runs one of these jobs in the same way, if there is one. Returns whether there was one.
+    /// Runs one job as [`run_inbox_jobs`](Self::run_inbox_jobs) does. Returns whether there was
+    /// one.
     pub(crate) fn run_inbox_job(&self) -> bool {
         let Some(job) = self.take_inbox_job() else {
             return false;

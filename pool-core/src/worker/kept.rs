@@ -37,12 +37,12 @@ const LIMIT: u16 = 2 * BATCH;
 #[derive(Debug)]
 pub(super) struct KeptReferences {
     count: Cell<u16>,
-    /// How deep jobs are that the worker begins at top level: in its innermost loop there, and not
-    /// in a search of that loop. In those jobs and above, it keeps references.
+    /// The depth of the jobs that the worker begins at top level, or [`NOWHERE`]. At this depth and
+    /// deeper, the worker keeps references.
     top: Cell<usize>,
 }
 
-/// The depth of those jobs for a worker that begins none there.
+/// The value of `top` for a worker that is in no loop at top level, or in a search of such a loop.
 const NOWHERE: usize = usize::MAX;
 
 impl KeptReferences {
@@ -57,8 +57,8 @@ impl KeptReferences {
 
 impl<P: Platform> WorkerThread<P> {
     /// Adds a reference for a job that this worker is about to queue, as
-    /// [`Registry::try_add_reference`] does. Without a write to memory that other workers write, if
-    /// the worker keeps one.
+    /// [`Registry::try_add_reference`] does. If the worker keeps a reference, this does not write
+    /// to memory that other workers write.
     #[inline]
     pub fn try_add_reference(&self) -> bool {
         match self.kept.count.get().checked_sub(1) {

@@ -31,8 +31,8 @@ impl<P: Platform> WorkerThread<P> {
     }
 
     /// Queues a job as [`post`](Self::post) does, but gives it back if the deque is full. For a
-    /// platform that has another queue for it: a job that spawns the next one, and is run at once,
-    /// would run that one within itself, and so on until the stack ends.
+    /// platform that has another queue for the job. If jobs that each spawn the next one were run
+    /// at once instead, each would run inside the one before, until the stack overflows.
     ///
     /// # Errors
     /// The job, if a deque of fixed capacity is full.

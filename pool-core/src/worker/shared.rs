@@ -26,7 +26,8 @@ pub struct WorkerShared<P: Platform> {
     /// Jobs that this worker spawned to be run in first-in first-out order.
     pub(super) fifo: JobFifo<P>,
     pub(crate) terminate: CoreLatch,
-    /// What the deque may hold: [`POSTED`] and [`OWED`]. The worker alone writes this.
+    /// Flags that say what the deque may hold: [`POSTED`] and [`OWED`]. Only the worker writes
+    /// this.
     may_hold: AtomicU8,
     /// Which thread uses the other half.
     pub(crate) seat: Seat<P>,

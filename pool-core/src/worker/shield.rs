@@ -27,14 +27,14 @@ use crate::{
 #[cfg(all(test, not(loom)))]
 mod tests;
 
-/// For how many nanoseconds a thief leaves a call alone: about as long as the longest call takes
-/// that two workers do not finish sooner than one.
+/// The number of nanoseconds for which a thief leaves a call alone: about the duration of the
+/// longest call that a second worker does not make faster.
 const SHIELDED_FOR: u64 = 10_000;
 
 /// Whether the jobs of a worker's call are shielded.
 ///
-/// The number of the call above two bits of a [`State`]. The worker writes it, and a thief that
-/// breaks the shield does.
+/// The word contains the number of the call, and a [`State`] in its two lowest bits. It is written
+/// by the worker, and by a thief that breaks the shield.
 pub(crate) struct Shield(AtomicUsize);
 
 /// A call whose jobs are shielded: its number and its state.
@@ -125,8 +125,8 @@ impl<P: Platform> WorkerThread<P> {
         self.shared().shield.raise();
     }
 
-    /// Lets thieves steal again. Returns whether a thief has stolen before, because the time was
-    /// over.
+    /// Lets thieves steal again. Returns whether a thief has broken the shield, because the time
+    /// was over.
     #[inline]
     pub fn lower_shield(&self) -> bool {
         self.shared().shield.lower()

@@ -76,8 +76,8 @@ impl<P: Platform> WorkerThread<P> {
         }
     }
 
-    /// Runs other jobs as [`wait_until`](Self::wait_until) does, until a latch is set that is not
-    /// set by a worker of this pool: by another pool, or by any other thread.
+    /// Runs other jobs as [`wait_until`](Self::wait_until) does, until the latch is set by another
+    /// pool, or by any other thread that is not a worker of this pool.
     ///
     /// For the deadlock detection, this worker stays active while it sleeps here, because what it
     /// waits for comes from outside, whatever the workers of this pool do.
@@ -91,8 +91,9 @@ impl<P: Platform> WorkerThread<P> {
     /// one that a thread outside has spawned in a scope which the innermost job of this worker has
     /// opened.
     ///
-    /// `isolation` is what the caller was told by [`isolation`](Self::isolation). The answer can
-    /// depend on the depth of the stack, so a caller that goes by it does not ask again.
+    /// `isolation` is the answer of [`isolation`](Self::isolation). That answer can depend on the
+    /// depth of the stack, so a caller that has acted on it must pass it on instead of asking
+    /// again.
     pub fn wait_for_any_job(&self, isolation: Isolation, latch: &CoreLatch) {
         if !latch.probe() {
             self.wait_in_path(self.await_any_job(isolation), latch, Setter::Outside);

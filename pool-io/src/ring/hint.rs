@@ -13,7 +13,7 @@ use std::{
 
 use pool_std::driver::{ChannelFull, Hint, Process};
 
-use crate::system::{lock, poll_until, set_nonblocking};
+use crate::system::{lock, poll_once, set_nonblocking};
 
 #[cfg(all(test, target_pointer_width = "64", not(miri)))]
 mod tests;
@@ -170,7 +170,7 @@ impl HintPipe {
             revents: 0,
         }];
         // An error is an early return.
-        let _ = poll_until(&mut pipe, milliseconds);
+        let _ = poll_once(&mut pipe, milliseconds);
         let mut buffer = [0; HINTS * LENGTH];
         // A read that the kernel has in flight may be faster, so this one must not wait. Before
         // Linux 6.4, only the flag of the descriptor prevents that for a pipe.

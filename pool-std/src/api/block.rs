@@ -145,7 +145,7 @@ where
     })
 }
 
-/// Lets the schedule of a seeded pool choose when it is dropped, by a panic too.
+/// When dropped, even by a panic, lets the schedule of a seeded pool choose the next worker.
 struct PointAtEnd<'w>(&'w WorkerThread);
 
 impl Drop for PointAtEnd<'_> {

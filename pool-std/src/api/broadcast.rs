@@ -64,7 +64,7 @@ impl fmt::Debug for BroadcastContext<'_> {
 /// order.
 ///
 /// Each worker runs its broadcast job when it has finished its current job and the jobs on its own
-/// deque, or earlier, in place of each 128th of these.
+/// deque. It may run it earlier, instead of each 128th job of the deque.
 ///
 /// # Panics
 /// Resumes the panic of the worker with the lowest number, when all jobs have finished.
@@ -102,9 +102,9 @@ where
     spawn_broadcast_on(PoolGuard::current().registry(), job);
 }
 
-/// Runs a job on each worker. Each has what `visit` returns until it has ended. A job that ends
-/// before its closure runs drops that value, too; this happens if code that follows jobs, such as a
-/// subscriber of `tracing`, panics.
+/// Runs a job on each worker. Each job holds a value from `visit` until the job ends. If a job ends
+/// before its closure runs, the value is dropped nevertheless. This happens if code that follows
+/// jobs, such as a subscriber of `tracing`, panics.
 pub(crate) fn broadcast_on<R: Send, V: Send>(
     registry: &Registry,
     visit: impl Fn() -> V,

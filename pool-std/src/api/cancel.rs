@@ -123,7 +123,7 @@ where
     }
 }
 
-/// What the jobs of a scope have come to.
+/// The outcome of a scope's jobs so far.
 struct Outcome<E> {
     token: CancelToken,
     /// The first one.
@@ -149,8 +149,8 @@ impl<E> Clone for Outcome<E> {
 }
 
 impl<E> Outcome<E> {
-    /// Stores an error, if it is the first one, and drops it otherwise. Cancels after that, because
-    /// a job that is told may return an error of its own.
+    /// Stores an error if it is the first one, and drops it otherwise. Cancels the token after
+    /// that, because a job that sees the cancellation may return an error itself.
     fn fail(&self, error: E) {
         let mut first = lock(&self.error);
         // Its drop is code of the user: not under the lock.

@@ -11,7 +11,8 @@ use crate::{
 /// The current pool, for a crate that provides [`join()`](crate::join()) and
 /// [`scope()`](crate::scope()) under its own names, such as a drop-in for another pool.
 ///
-/// The current pool is the one that the calling thread is a worker of, or else the [global
+/// The current pool is the one whose worker the calling thread is, or
+/// [lends](crate::block_in_place()), or else the [global
 /// pool](crate::ThreadPoolBuilder::build_global). A thread outside every pool may run closures
 /// itself, as a guest in place of a sleeping worker, if the builder of the pool
 /// [enables](crate::ThreadPoolBuilder::guests) guests. If the builder does not set this, the

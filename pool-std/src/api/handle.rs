@@ -275,8 +275,9 @@ impl<'scope, T> ScopedJoinHandle<'scope, T> {
 
     /// Ends the handle of a job whose result was not taken.
     fn detach(&mut self) {
-        // The queue may still have its reference, which would take a panic for that of a job whose
-        // handle is gone.
+        // Takes the result, because the queue may still hold its reference to the task. When that
+        // reference is dropped later, a panic that is left in the task would count as that of a
+        // detached job.
         //
         // SAFETY: 1. the job is done, its result was not taken, and the handle leaves below.
         let result = self
@@ -300,8 +301,8 @@ impl<T> Future for ScopedJoinHandle<'_, T> {
     type Output = Result<T, JoinError>;
 
     /// On a worker of the job's pool that runs [no other jobs](crate::isolate) in its waits, this
-    /// runs the job, because no other worker may be able to. A future is polled again when the task
-    /// is, which its wake-up wakes.
+    /// runs the job, because no other worker may be able to. If the job is a future, its wake-up
+    /// wakes the task that polls this handle, which polls the future again.
     ///
     /// # Panics
     /// If it has returned the result before.

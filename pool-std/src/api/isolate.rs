@@ -97,8 +97,8 @@ where
     })
 }
 
-/// What a job that is in no scope may run while it waits: no more than the job that has spawned it,
-/// which may wait for the job's handle while it holds a lock.
+/// What a detached job may run while it waits: no more than the job that spawned it, because that
+/// job may wait for the handle of the detached one while it holds a lock.
 #[derive(Clone, Copy)]
 pub(crate) struct Inherited(Isolation);
 

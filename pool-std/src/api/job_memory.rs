@@ -1,9 +1,9 @@
 //! Memory for spawned jobs, which threads keep for the next ones.
 //!
-//! One thread allocates a job and another one often frees it, which is the dear case of most
-//! allocators. Here the thread that has run a job keeps its block for the next job that it spawns.
-//! A thread that only runs jobs passes full magazines of blocks to the threads that only spawn
-//! them, by way of the depot.
+//! One thread allocates a job and another one often frees it, which is the expensive case of most
+//! allocators. Here, the thread that has run a job keeps the job's block for the next job that it
+//! spawns. A thread that only runs jobs passes full magazines of blocks through the depot to the
+//! threads that only spawn them.
 //!
 //! A thread touches none of the blocks that it keeps: it has a list of them. So the thread that
 //! writes the next job into a block has to read nothing of it, and a block's cache line comes to

@@ -110,7 +110,7 @@ where
     )
 }
 
-/// Joins closures that the caller has written, and which are not used any more.
+/// Joins closures that the caller has written to its frame and does not use afterwards.
 // Not inlined, so that the closures stay where the caller has written them, and the caller does not
 // look for the worker.
 #[inline(never)]

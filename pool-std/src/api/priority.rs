@@ -18,7 +18,7 @@ use crate::{
 /// stolen half of a join or for a scope. It may run during such a wait, unless the wait is
 /// [isolated](crate::isolate()).
 ///
-/// Urgent jobs do not starve others: after 64 of them, a worker starts one other job.
+/// Urgent jobs do not starve others: each 64th time, a worker starts another job instead.
 ///
 /// A panic goes to the pool's [handler](crate::ThreadPoolBuilder::panic_handler), as with
 /// [`spawn`](crate::spawn()).
@@ -58,9 +58,9 @@ where
 /// A worker that has started a background job finishes it before it looks for others. So divide
 /// long background jobs into jobs that each spawn the next part.
 ///
-/// Other jobs do not starve background jobs: after every 64 jobs that it starts at top level, with
-/// no other job below on its stack, a worker takes the next one from another source, and every
-/// fifth time from the background queue first.
+/// Other jobs do not starve background jobs: each 64th job that a worker starts at top level, with
+/// no other job below on its stack, comes from another source, and every fifth time from the
+/// background queue first.
 ///
 /// A panic goes to the pool's [handler](crate::ThreadPoolBuilder::panic_handler), as with
 /// [`spawn`](crate::spawn()).
@@ -85,7 +85,7 @@ where
 }
 
 /// Spawns a job on a pool to which the caller has added a reference for it. The registry must live
-/// until the call returns, also if the job ends before.
+/// until the call returns, even if the job ends earlier.
 pub(crate) fn spawn_with_priority_on(
     registry: &Registry,
     priority: Priority,

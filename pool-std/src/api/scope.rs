@@ -44,7 +44,8 @@ pub struct Scope<'scope> {
     base: ScopeBase<'scope>,
 }
 
-/// What all workers read comes first, and what they write is in the `core` apart from that.
+/// The fields that all workers read come first. The field `core` contains what they write, on
+/// separate cache lines.
 #[repr(C)]
 struct ScopeBase<'scope> {
     /// It outlives the scope, by `new`, and so does the worker of `core`.
@@ -150,7 +151,7 @@ impl<'scope> ScopeBase<'scope> {
     }
 }
 
-/// A scope keeps the panics of its jobs, and counts on.
+/// A scope stores the panics of its jobs, which leave its count correct.
 impl RefUnwindSafe for ScopeBase<'_> {}
 
 impl ScopeBase<'_> {

@@ -94,7 +94,7 @@ where
 }
 
 /// Spawns a job on a pool to which the caller has added a reference for it. The registry must live
-/// until the call returns, also if the job ends before.
+/// until the call returns, even if the job ends earlier.
 pub(crate) fn spawn_on(registry: &Registry, job: impl FnOnce() + Send + 'static) {
     // SAFETY: 1. the job is queued; the reference is used for this alone.
     unsafe {
@@ -127,7 +127,7 @@ const BATCH: usize = 64;
 struct Batch<'r, C: Fn(usize)> {
     worker: Option<&'r WorkerThread>,
     registry: &'r Registry,
-    /// Told how many jobs are going to be queued.
+    /// Receives the number of jobs that are about to be queued.
     count_in: C,
     jobs: [MaybeUninit<JobRef>; BATCH],
     count: usize,
@@ -233,7 +233,7 @@ impl<F: FnOnce() + Send + 'static> SpawnJob<F> {
     }
 }
 
-/// A pool, as a job knows it whose reference keeps the pool from ending.
+/// A job's pointer to its pool, which does not end before the job has removed its reference.
 pub(super) struct PoolOfJob(*const Registry);
 
 // SAFETY: the registry is `Sync`; `counted_job` says how long it lives.
@@ -313,9 +313,10 @@ pub(crate) unsafe fn post_or_inject(
     }
 }
 
-/// Returns the worker of this thread, if the thread is a worker of this pool and puts jobs on its
-/// deque for which no scope waits. In an isolated job it does not: its waits would run them. Nor
-/// does it before it parks: it would never come to an end with a chain of such jobs.
+/// Returns the worker of this thread, if the thread is a worker of this pool and may put detached
+/// jobs, for which no scope waits, on its deque. A worker in an isolated job may not, because its
+/// waits would run them. Nor may a worker that is about to park, because a chain of jobs that each
+/// spawn the next one would keep it from parking.
 ///
 /// The reference must not outlive the caller's stay on the worker.
 #[inline]

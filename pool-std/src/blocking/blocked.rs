@@ -157,7 +157,7 @@ impl Mark {
         let Some(first) = of_one_pool.first() else {
             return true;
         };
-        let Some(registry) = first.registry().filter(|it| fork::is_here(it)) else {
+        let Some(registry) = first.registry().filter(|it| fork::is_own_process(it)) else {
             return false;
         };
         let tickets = of_one_pool.iter().map(|mark| mark.ticket);

@@ -61,7 +61,7 @@ impl pool_core::accounting::DeadlockHandler for Reporter {
         let (Some(handler), Some(registry)) = (&self.handler, self.registry.upgrade()) else {
             return;
         };
-        if !fork::is_here(&registry) {
+        if !fork::is_own_process(&registry) {
             // None of the other workers is in this child, which the thread is about to learn.
             return;
         }
@@ -94,7 +94,7 @@ impl pool_core::accounting::DeadlockHandler for Reporter {
 /// Only one is, because the handler runs under the lock of the accounting.
 #[derive(Default)]
 pub(crate) struct Reporting {
-    /// As [`this_thread`] has it; 0 if none is.
+    /// The thread that is in the handler, as a number from [`this_thread`], or 0.
     thread: AtomicUsize,
 }
 

@@ -19,7 +19,7 @@ pub enum MarkError {
     AlreadyBlocked,
     /// The worker is not blocked, or no longer in the section that the ticket names.
     NotBlocked,
-    /// The caller is a handler of the pool, which must neither mark nor unmark. A deadlock handler
+    /// The caller is a handler of some pool, which must neither mark nor unmark. A deadlock handler
     /// must let another thread do that.
     InHandler,
 }

@@ -37,7 +37,7 @@ impl ThreadHandlers {
     pub(crate) fn acquire(&self) {
         if let Some(handler) = self.acquire.as_ref().filter(|_| !IS_ADOPTION.get()) {
             let message = "pool-std: the acquire handler panicked; aborting";
-            as_no_worker(|| call_handler(message, handler));
+            while_unregistered(|| call_handler(message, handler));
         }
     }
 
@@ -45,7 +45,7 @@ impl ThreadHandlers {
     pub(crate) fn release(&self) {
         if let Some(handler) = self.release.as_ref().filter(|_| !IS_ADOPTION.get()) {
             let message = "pool-std: the release handler panicked; aborting";
-            as_no_worker(|| call_handler(message, handler));
+            while_unregistered(|| call_handler(message, handler));
         }
     }
 
@@ -88,7 +88,7 @@ pub(crate) fn during_adoption<R>(closure: impl FnOnce() -> R) -> R {
 /// Runs a closure while this thread is not known as a worker, as if it lent its worker and no
 /// thread took it. If the closure uses a pool, it waits like a thread outside and runs no jobs:
 /// they would run in the handler, and in the middle of falling asleep. The closure does not unwind.
-pub(crate) fn as_no_worker<R>(closure: impl FnOnce() -> R) -> R {
+pub(crate) fn while_unregistered<R>(closure: impl FnOnce() -> R) -> R {
     // SAFETY: 1. a worker does not leave while its thread is in this call.
     let Some(worker) = (unsafe { WorkerThread::current() }) else {
         return closure();
@@ -97,7 +97,7 @@ pub(crate) fn as_no_worker<R>(closure: impl FnOnce() -> R) -> R {
     unsafe { Std::set_current(ptr::null()) };
     let result = frames::while_lending(worker, closure);
     // If the closure has forked the process and returns in the child, this is no worker there.
-    if fork::is_here(worker.registry()) {
+    if fork::is_own_process(worker.registry()) {
         // SAFETY: 1. it was the current worker, which stays in place until it leaves.
         unsafe { Std::set_current(worker) };
     }

@@ -26,7 +26,7 @@ pub(crate) const WAITED_FOR_ITSELF: &str =
 pub(crate) struct OsMutex {
     state: Mutex<State>,
     unlocked: Condvar,
-    /// Which thread holds the lock, as [`this_thread`] has it; 0 if none does.
+    /// The thread that holds the lock, as a number from [`this_thread`], or 0.
     owner: AtomicUsize,
 }
 

@@ -306,8 +306,9 @@ impl ThreadPool {
     }
 }
 
-/// Returns the [state](ThreadPool::state) of the current pool: the one that this thread is a worker
-/// of, or the global pool. See [what it shows for a program that hangs](crate::guide::hangs).
+/// Returns the [state](ThreadPool::state) of the current pool: the one whose worker this thread is,
+/// or [lends](crate::block_in_place()), or else the global pool. See [what it shows for a program
+/// that hangs](crate::guide::hangs).
 ///
 /// # Examples
 /// ```

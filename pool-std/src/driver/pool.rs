@@ -15,7 +15,7 @@ use crate::{
     worker::current_worker_of,
 };
 
-/// A pool, as its drivers know it. Does not keep the pool from ending.
+/// A reference to a pool, for the pool's drivers. Does not keep the pool from ending.
 ///
 /// # Examples
 /// ```
@@ -85,7 +85,7 @@ impl Pool<'_> {
         }
 
         let data = self.0.data();
-        if fork::is_here(self.0) {
+        if fork::is_own_process(self.0) {
             // Or the system would keep the stack of each thread that has ended.
             data.threads.join_ended();
         }
@@ -98,8 +98,9 @@ impl Pool<'_> {
             // All of it is captured, and so is dropped here.
             let running = running;
             Belonging::begin_for_good(&running.0.data().threads);
-            // The drop of a panic is code of the user. The handle of the thread would abort the
-            // process if it panicked too, or let that out of a call that waits for the thread.
+            // Dropping a panic's payload runs code of the user, which may panic, too. The thread's
+            // handle would then abort the process, or the panic would leave a call that waits for
+            // the thread.
             let ended = catch_unwind(AssertUnwindSafe(|| body(Pool(&running.0))));
             drop_quietly(ended);
         })?);

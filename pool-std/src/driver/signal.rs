@@ -120,9 +120,9 @@ pub(crate) fn wait_for_job(isolation: Isolation, begin: impl FnOnce(Signal)) {
     });
 }
 
-/// Waits as [`wait_for_job`] does, for a job that a worker of the caller's own pool runs from its
-/// beginning to its end, and that worker sets the signal. The detection of deadlocks takes the
-/// caller for asleep: it waits in vain if all other workers do.
+/// Waits as [`wait_for_job`] does, for a job that one worker of the caller's own pool runs from
+/// beginning to end before it sets the signal. For the deadlock detection, the caller counts as
+/// asleep, because it waits forever if all other workers do.
 pub(crate) fn wait_for_own_job(isolation: Isolation, begin: impl FnOnce(Signal)) {
     wait_by(begin, |worker, latch| {
         worker.wait_for_own_job(isolation, latch);

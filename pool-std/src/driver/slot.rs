@@ -3,7 +3,7 @@
 use std::any::Any;
 
 use crate::{
-    blocking::handlers::{as_no_worker, call_handler},
+    blocking::handlers::{call_handler, while_unregistered},
     driver::Driver,
     panics::drop_quietly,
     sync::OnceLock,
@@ -80,7 +80,7 @@ impl Drivers {
         while let Some(entry) = list.0.get() {
             if let Some(driver) = &entry.driver {
                 let message = "pool-std: the end of a driver panicked; aborting";
-                as_no_worker(|| call_handler(message, || driver.end()));
+                while_unregistered(|| call_handler(message, || driver.end()));
             }
             list = &entry.next;
         }

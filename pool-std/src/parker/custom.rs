@@ -3,7 +3,7 @@
 use pool_core::{ChannelFull, Hint, Parker};
 
 use crate::{
-    blocking::handlers::{as_no_worker, call_handler},
+    blocking::handlers::{call_handler, while_unregistered},
     driver::WorkerParker,
     fence::register_if_due,
     panics::drop_quietly,
@@ -24,7 +24,7 @@ impl CustomParker {
     fn call<R>(&self, closure: impl FnOnce(&dyn WorkerParker) -> R) -> R {
         let parker = self.0.as_deref().expect("it is not being dropped");
         let message = "pool-std: the parker of a driver panicked; aborting";
-        as_no_worker(|| call_handler(message, || closure(parker)))
+        while_unregistered(|| call_handler(message, || closure(parker)))
     }
 
     pub(crate) fn send(&self, hint: Hint) -> Result<(), ChannelFull> {

@@ -150,8 +150,8 @@ impl ActiveWorkers {
         }
     }
 
-    /// Returns what a worker does next that is not in the middle of a job. If that is to park, this
-    /// thread has ceased to be the worker, and calls
+    /// Returns what a worker that is between jobs does next. If the answer is [`NextStep::Park`],
+    /// this thread is no longer the worker, and calls
     /// [`wait_until_revived`](Self::wait_until_revived).
     ///
     /// # Safety
@@ -210,7 +210,7 @@ impl State {
     }
 }
 
-/// What a worker does next that is not in the middle of a job.
+/// What a worker that is between jobs does next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum NextStep {
     /// It runs jobs until it is requested to stop.

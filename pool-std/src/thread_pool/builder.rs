@@ -91,7 +91,7 @@ pub struct ThreadPoolBuilder<S = DefaultSpawn> {
     spawn: S,
 }
 
-/// What a program may choose, but for how threads are started.
+/// The settings that a program may choose, except how threads are started.
 #[derive(Default)]
 pub(crate) struct Settings {
     num_threads: usize,
@@ -137,15 +137,16 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
     }
 }
 
-/// A builder that starts threads in any way. What builds a pool is compiled in this crate, and not
-/// in each program.
+/// A builder that starts threads through a trait object, so that the code that builds a pool is
+/// compiled once in this crate, and not again in each program.
 impl ThreadPoolBuilder<&mut dyn ThreadSpawn> {
     fn start_pool(mut self) -> Result<Arc<Registry>, BuildError> {
         fork::watch();
         environment::check_features()?;
         #[cfg(all(unix, feature = "signal"))]
         let state_signal = environment::state_signal()?;
-        // Before the pool's workers are made, which then keep what viewers are told.
+        // Before the pool's workers are created, because whether they record events for viewers is
+        // decided then.
         #[cfg(feature = "live")]
         if environment::is_live()? {
             crate::live::serve_or_warn();
@@ -341,7 +342,8 @@ impl ThreadPoolBuilder<&mut dyn ThreadSpawn> {
         result.map_err(|source| BuildError::Spawn { index, source })
     }
 
-    /// Returns the threads that the pool is to start later, if it is one that can.
+    /// Returns the threads that the pool starts at its first use, or none if it starts them at
+    /// once.
     fn lazy_threads_of(
         &mut self,
         parts: &PoolParts,

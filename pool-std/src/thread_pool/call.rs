@@ -192,8 +192,8 @@ impl ThreadPool {
             .then(|| self.hold())
     }
 
-    /// Adds a reference for each worker. Returns the function that gives a job on a worker the one
-    /// for it.
+    /// Adds a reference for each worker. Returns a function that gives out one of these references
+    /// for each call: one per worker's job.
     ///
     /// # Panics
     /// If the pool has been shut down.
@@ -204,8 +204,8 @@ impl ThreadPool {
         || Visit(&self.registry)
     }
 
-    /// Runs a closure on this thread that uses the pool. It holds a reference, so this thread must
-    /// not wait until the pool is idle, or has ended.
+    /// Runs a closure that uses the pool, on this thread. The call holds a reference, so the
+    /// closure must not wait until the pool is idle or has ended.
     ///
     /// # Panics
     /// If the pool has been shut down.
@@ -254,9 +254,9 @@ fn has_ended() -> ! {
 pub(crate) struct Guests {
     /// Workers vacate their seats when they sleep.
     pub(crate) are_possible: bool,
-    /// What the builder was told. Otherwise the function that is called decides.
+    /// The choice of the builder. If it is `None`, the function that is called decides.
     chosen: Option<bool>,
-    /// How many bytes of stack a guest has left at least.
+    /// The minimum number of bytes of stack that a guest must have left.
     least_stack: usize,
 }
 
@@ -264,8 +264,8 @@ pub(crate) struct Guests {
 const DEFAULT_STACK: usize = 2 << 20;
 
 impl Guests {
-    /// Returns the choice of a pool whose workers have such stacks. Without `are_possible` there
-    /// are no guests at all.
+    /// Creates the choice of a pool whose workers have stacks of this size. Without `are_possible`,
+    /// the pool has no guests at all.
     pub(crate) fn new(are_possible: bool, chosen: Option<bool>, stack_size: Option<usize>) -> Self {
         Self {
             are_possible: are_possible && chosen != Some(false),
@@ -274,8 +274,8 @@ impl Guests {
         }
     }
 
-    /// Whether a function that was called so makes its callers guests. Then its calls from outside
-    /// are isolated, even if this caller cannot be a guest now.
+    /// Whether a function that uses this [`CurrentPool`] makes threads outside the pool guests. If
+    /// so, its calls from outside are isolated, even if the calling thread cannot be a guest now.
     pub(crate) fn are_for(self, current: CurrentPool) -> bool {
         self.are_possible
             && self
@@ -283,8 +283,8 @@ impl Guests {
                 .unwrap_or_else(|| current.has_guests_by_default())
     }
 
-    /// Whether the calling thread may be a guest now. A handler is none: as a worker it would run
-    /// other jobs, which may wait for the thread that is in the handler.
+    /// Whether the calling thread may be a guest now. A thread in a handler may not: as a worker,
+    /// it would run other jobs, which may wait for the end of the handler.
     pub(crate) fn include_this_thread(self) -> bool {
         !is_in_handler() && stack::has_left(self.least_stack)
     }

@@ -19,8 +19,9 @@ use crate::{
 /// How often the watchdog checks. Some systems update the processor time of running threads only
 /// every 4 ms.
 const INTERVAL: Duration = Duration::from_millis(10);
-/// The watchdog wakes a worker in any case after this many checks in a row have found the same job
-/// waiting, and ends when more in a row have found none.
+/// After this many checks in a row have found the same job waiting, the watchdog wakes a worker in
+/// any case. It ends when a check finds no job, and more than this many checks were made since a
+/// new job was last found.
 const PATIENCE: u32 = 10;
 /// How long workers are woken for each job after the watchdog has found idle processors. Doubles
 /// each time that it does so in a row.
@@ -193,7 +194,7 @@ pub(crate) struct Watchdog<'c> {
     next_check: Instant,
     /// What the last check found.
     last: Option<Finding>,
-    /// The number of checks in a row that have found the same job waiting, or no job.
+    /// The number of checks since the one that last found a new waiting job.
     checks: u32,
     /// Whether the duty has ended, so that another worker may have it.
     has_ended: bool,

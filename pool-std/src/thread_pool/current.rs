@@ -175,8 +175,8 @@ fn run_in_running_pool(registry: &Registry, current: CurrentPool, call: Call<'_,
     }
 }
 
-/// Calls a closure, which looks and runs nothing, with the current pool: the one that this thread
-/// is a worker of, or the global one, whose threads may not have been started.
+/// Calls a closure that only inspects the current pool: the one whose worker this thread is or
+/// lends, or else the global one, whose threads may not have been started.
 pub(crate) fn with_current_registry<R>(look: impl FnOnce(&Registry) -> R) -> R {
     // SAFETY: 1. the thread stays the worker at least until the closure returns.
     match unsafe { WorkerThread::current() } {
@@ -185,8 +185,8 @@ pub(crate) fn with_current_registry<R>(look: impl FnOnce(&Registry) -> R) -> R {
     }
 }
 
-/// Returns the current pool: the one that this thread is a worker of, or the global one, whose
-/// threads may not have been started. The pool may end meanwhile.
+/// Returns the current pool: the one whose worker this thread is or lends, or else the global one,
+/// whose threads may not have been started. The pool may end at any time.
 pub(crate) fn current_registry() -> Arc<Registry> {
     // SAFETY: 1. the reference is used at once.
     match unsafe { WorkerThread::current() } {
@@ -195,9 +195,9 @@ pub(crate) fn current_registry() -> Arc<Registry> {
     }
 }
 
-/// Calls a closure, which runs nothing, with the current pool of a thread that is not a worker: the
-/// one whose worker the thread lends, or the global one. The former may have ended: a worker calls
-/// its last handlers then.
+/// Calls a closure that runs no job with the current pool of a thread that is not a worker: the
+/// pool whose worker the thread lends, or else the global one. The lent pool may have ended
+/// already, while its worker calls its last handlers.
 fn with_outside_pool<R>(look: impl FnOnce(&Arc<Registry>) -> R) -> R {
     match frames::lent_pool() {
         Some(registry) => look(&registry),
@@ -205,9 +205,10 @@ fn with_outside_pool<R>(look: impl FnOnce(&Arc<Registry>) -> R) -> R {
     }
 }
 
-/// Returns the number of workers in the current pool: the one that this thread is a worker of, or
-/// the global pool. [Parked](crate::ThreadPool::set_active_workers) workers count, so each worker's
-/// number is below it.
+/// Returns the number of workers in the current pool: the one whose worker this thread is, or
+/// [lends](crate::block_in_place()), or else the global pool.
+/// [Parked](crate::ThreadPool::set_active_workers) workers count, so each worker's number is below
+/// it.
 ///
 /// # Examples
 /// ```

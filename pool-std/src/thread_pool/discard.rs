@@ -39,8 +39,8 @@ impl Discard {
         self.discarded.load(Ordering::Relaxed)
     }
 
-    /// Drops a job of this pool by a closure, which returns whether there was one to drop, and
-    /// counts it. A panic of the drop goes to the pool's handler.
+    /// Calls a closure that drops a job of this pool, and counts the job if the closure returns
+    /// true. A panic of the closure goes to the pool's handler, and the job counts, too.
     #[cold]
     pub(crate) fn drop_job(registry: &Registry, drop_job: impl FnOnce() -> bool) {
         Self::end(registry, catch_unwind(AssertUnwindSafe(drop_job)));

@@ -271,7 +271,7 @@ impl ThreadPool {
         self.check_wait()?;
         let limit = Limit::new(timeout);
         let is_idle = self.registry.data().idle.wait_for(&self.registry, limit);
-        if !fork::is_here(&self.registry) {
+        if !fork::is_own_process(&self.registry) {
             // A job that this thread has run has forked, and this is the child.
             return Err(WaitIdleError::Forked);
         }
@@ -280,7 +280,7 @@ impl ThreadPool {
 
     /// Checks that this thread may wait until the pool has nothing to do.
     fn check_wait(&self) -> Result<(), WaitIdleError> {
-        if !fork::is_here(&self.registry) {
+        if !fork::is_own_process(&self.registry) {
             return Err(WaitIdleError::Forked);
         }
         if waits_for_itself(&self.registry) {
@@ -295,7 +295,7 @@ impl ThreadPool {
 /// # Errors
 /// [`ShutdownError::Forked`] in a child of the process that built the pool.
 pub(super) fn check_here(registry: &Registry) -> Result<(), ShutdownError> {
-    let is_here = fork::is_here(registry);
+    let is_here = fork::is_own_process(registry);
     is_here.then_some(()).ok_or(ShutdownError::Forked)
 }
 
@@ -345,7 +345,7 @@ pub(super) fn waits_for_itself(registry: &Registry) -> bool {
 
 impl Drop for ThreadPool {
     fn drop(&mut self) {
-        if !fork::is_here(&self.registry) {
+        if !fork::is_own_process(&self.registry) {
             // A lock that the end takes may be held by a thread of the parent.
             mem::forget(self.registry.clone());
             return;

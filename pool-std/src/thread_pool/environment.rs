@@ -149,8 +149,8 @@ pub(crate) fn idle_policy() -> Result<Option<IdlePolicy>, BuildError> {
     choice(IDLE, env::var_os(IDLE), &IDLE_POLICIES)
 }
 
-/// Checks that the environment asks for nothing that this crate was built without. A program that
-/// is sent a signal which it does not handle would end, for one.
+/// Checks that the environment requests no feature that this crate was built without. For example,
+/// a signal that should print the state of the workers would otherwise end the program.
 ///
 /// # Errors
 /// [`BuildError::EnvironmentVariable`] otherwise.
@@ -356,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn the_page_of_the_book_has_each_variable_and_each_choice() {
+    fn the_page_of_the_book_has_each_variable_and_the_choices_of_two() {
         let page = include_str!("../../../docs/src/environment.md");
         // Other tables explain values, under headings.
         let (variables, _) = page
@@ -365,7 +365,17 @@ mod tests {
 ## ",
             )
             .unwrap();
-        let own = [NUM_THREADS, SLEEP, IDLE, OVERLOOK_NO_JOBS, MEMBARRIER, SEED];
+        let own = [
+            NUM_THREADS,
+            SLEEP,
+            IDLE,
+            OVERLOOK_NO_JOBS,
+            MEMBARRIER,
+            SEED,
+            "POOL_STD_TRACE",
+            "POOL_STD_LIVE",
+            "POOL_STD_STATE_SIGNAL",
+        ];
         for variable in own.into_iter().chain(RAYON_NUM_THREADS) {
             let row = format!("| `{variable}` |");
             assert_eq!(variables.matches(&row).count(), 1, "{variable}");

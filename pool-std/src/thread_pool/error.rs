@@ -53,7 +53,8 @@ pub enum BuildError {
     /// The system refused a thread, or the spawn handler did, or the spawn handler dropped its
     /// [`ThreadBuilder`](crate::ThreadBuilder) unrun.
     Spawn {
-        /// The number of the worker whose thread it was.
+        /// The number of the thread: that of its worker, or, for a spare or the thread that follows
+        /// the processors, a number after those of the workers.
         index: usize,
         /// The reason.
         source: io::Error,

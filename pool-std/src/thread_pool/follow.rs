@@ -13,7 +13,7 @@ use crate::{
     thread_pool::processors,
 };
 
-/// How often the number of processors is looked at.
+/// The time between two checks of the number of processors.
 const INTERVAL: Duration = Duration::from_millis(500);
 
 /// The name of the thread that looks. Linux keeps 15 bytes of it.
@@ -49,8 +49,8 @@ impl Follower {
         })
     }
 
-    /// Lets the thread end, if there is one, which sets nothing from now on. Returns whether there
-    /// was one.
+    /// Makes the follower's thread end, if it runs, and prevents it from setting the number of
+    /// active workers again. Returns whether it ran.
     pub(crate) fn end(&self) -> bool {
         let was_on = mem::take(&mut *lock(&self.is_on));
         self.has_ended.notify_all();
@@ -72,7 +72,7 @@ impl Follower {
         }
     }
 
-    /// Waits for the time of the next look. Returns false if there is none.
+    /// Waits until the next check is due. Returns false if the thread must end instead.
     fn wait(&self) -> bool {
         // Liveness: it ends by time.
         let waited = self

@@ -46,7 +46,8 @@ impl PoolHandle {
         }
     }
 
-    /// Returns the pool that this thread is a worker of, or the global pool.
+    /// Returns the pool whose worker this thread is, or [lends](crate::block_in_place()), or else
+    /// the global pool.
     #[must_use]
     pub fn current() -> Self {
         Self {
@@ -96,7 +97,7 @@ impl PoolHandle {
         if is_in_handler() {
             return Err(MarkError::InHandler);
         }
-        if !fork::is_here(&self.registry) {
+        if !fork::is_own_process(&self.registry) {
             return Err(MarkError::NotBlocked);
         }
         let result = self.registry.deadlock().mark_any_unblocked(count);

@@ -12,8 +12,9 @@ use crate::{
     thread_pool::threads::FrameLatch,
 };
 
-/// The references to an idle pool at most: the owner's, and that of those that wait.
-const FEW: usize = 2;
+/// The maximum number of references to an idle pool: its owner's, and the one that all waiting
+/// threads share.
+const IDLE_REFERENCES: usize = 2;
 
 /// Where threads wait until a pool has nothing to do.
 ///
@@ -30,7 +31,7 @@ const FEW: usize = 2;
 /// # How a thread waits
 ///
 /// The count is [watched](Registry::watch) while threads wait, and only then does a thread that
-/// removes a reference look at this. Those that wait have one reference together, so that the pool
+/// removes a reference check this state. All waiting threads share one reference, so that the pool
 /// cannot end meanwhile.
 ///
 /// | event | what it does under the lock | which thread does it |
@@ -42,8 +43,8 @@ const FEW: usize = 2;
 ///
 /// No thread waits in vain. It looks at the count after it has begun to watch, under the lock. A
 /// removal that comes first is counted. One that comes later finds the pool watched, and takes the
-/// lock when the thread is listed or has noted the round. A thread that finds more references than those of an idle
-/// pool leaves the list to the removal of the others.
+/// lock when the thread is listed or has noted the round. A thread that finds more references than
+/// those of an idle pool leaves the list to the removal of the others.
 ///
 /// No thread returns too early: the count is looked at under the lock when the thread is on the
 /// list, so the pool is idle at a moment of its own call.
@@ -59,16 +60,16 @@ struct State {
     is_disowned: bool,
     /// Whether threads wait. They have a reference.
     is_watched: bool,
-    /// How often those that wait were woken.
+    /// The number of times that the waiting threads were woken.
     round: u64,
-    /// Those of the workers that wait.
+    /// The latches of the waiting workers.
     latches: Vec<FrameLatch>,
 }
 
 impl State {
     /// Whether there are no references but those of an idle pool that is watched.
     fn is_idle(&self, registry: &Registry) -> bool {
-        registry.num_references() == FEW - usize::from(self.is_disowned)
+        registry.num_references() == IDLE_REFERENCES - usize::from(self.is_disowned)
     }
 
     /// Ends the watch. The caller then removes the reference.
@@ -81,7 +82,7 @@ impl State {
 
 impl Idle {
     /// Waits until the pool has nothing to do, or has ended. A worker runs jobs of its own pool
-    /// meanwhile. If that is this pool, it is one that is in no job.
+    /// meanwhile. A worker of this pool must not be in a job.
     pub(crate) fn wait(&self, registry: &Registry) {
         // SAFETY: 1. this thread stays the worker until the call returns.
         match unsafe { WorkerThread::current() } {
@@ -101,8 +102,8 @@ impl Idle {
         }
     }
 
-    /// Waits as [`wait`](Self::wait) does, but no longer than the limit. Returns whether the pool was
-    /// idle. If it was not, the watch goes on until it is, and nothing is left of this thread.
+    /// Waits as [`wait`](Self::wait) does, but no longer than the limit. Returns whether the pool
+    /// was idle. If not, the watch continues until it is, and keeps nothing of this thread.
     pub(crate) fn wait_for(&self, registry: &Registry, limit: Limit) -> bool {
         // SAFETY: 1. this thread stays the worker until the call returns.
         let worker = unsafe { WorkerThread::current() };
@@ -112,7 +113,7 @@ impl Idle {
         if worker.is_some() {
             // In a child, another thread of the parent may have had the lock.
             return limit.poll(worker, WorkerThread::help, || {
-                fork::is_here(registry) && lock(&self.state).round != round
+                fork::is_own_process(registry) && lock(&self.state).round != round
             });
         }
         registry.data().handlers.runnable.around_wait(|| {
@@ -172,7 +173,7 @@ impl Idle {
     #[cold]
     pub(crate) fn on_reference_removed(&self, registry: &Registry) {
         // Without the lock: while there are many jobs, they do not wait for each other here.
-        if registry.num_references() > FEW {
+        if registry.num_references() > IDLE_REFERENCES {
             return;
         }
         let mut state = lock(&self.state);

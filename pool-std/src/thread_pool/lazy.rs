@@ -21,15 +21,15 @@ mod tests;
 
 /// The threads that a pool starts when it is used for the first time.
 ///
-/// Until then no worker is there, and none counts as asleep. So what the first use queues wakes no
-/// thread, and the threads find it when they begin to search.
+/// Until then, the pool has no workers, and none counts as asleep. So the first use wakes no thread
+/// for the jobs that it queues, and the threads find these jobs when they begin to search.
 ///
 /// For the detection of deadlocks a worker counts as active until the system refuses a thread, and
 /// again from the next attempt on.
 #[derive(Default)]
 pub(crate) struct LazyThreads {
     are_pending: AtomicBool,
-    /// Those that have not been started, the first one last.
+    /// The threads that have not been started, in reverse order.
     pending: Mutex<Vec<LazyThread>>,
 }
 
@@ -71,7 +71,8 @@ impl LazyThreads {
     /// it starts none.
     ///
     /// # Errors
-    /// If the system refuses one. Those before it have been started, and the next call goes on.
+    /// If the system refuses a thread. The threads before it have been started, and the next call
+    /// continues with it.
     #[cold]
     pub(crate) fn start(registry: &Arc<Registry>) -> Result<(), BuildError> {
         let data = registry.data();
@@ -97,7 +98,7 @@ impl LazyThreads {
             let builder = ThreadBuilder::new(registry, Role::Worker(index), name, stack_size);
             if let Err(source) = builder.start() {
                 data.threads.forget_dropped();
-                // Those that run wait in vain for what only these could do.
+                // The threads that run would wait forever for jobs that only these workers may run.
                 for thread in &*pending {
                     registry.mark_absent(thread.index);
                 }

@@ -20,7 +20,8 @@ use crate::{
 /// What a pool keeps beside its workers.
 #[derive(Default)]
 pub(crate) struct PoolParts {
-    /// Not within the registry: what was deferred also calls them when that is being dropped.
+    /// Stored outside the registry, because deferred closures call them while the registry is
+    /// dropped.
     pub(crate) handlers: Arc<Handlers>,
     pub(crate) threads: Threads,
     pub(crate) lazy: LazyThreads,

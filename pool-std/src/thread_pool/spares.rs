@@ -45,7 +45,7 @@ struct State {
 }
 
 impl Spares {
-    /// Returns the spares of a pool with so many workers.
+    /// Creates the spares of a pool with this number of workers.
     pub(crate) fn new(maximum: usize, num_workers: usize, settings: SpareSettings) -> Self {
         let state = State {
             unstarted: (0..maximum).rev().filter(|_| settings.on_demand).collect(),
@@ -76,7 +76,7 @@ impl Spares {
         self.reclaims[worker].fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Counts a thread less that waits to be this worker again.
+    /// Stops counting a thread that waits to be this worker again.
     pub(crate) fn end_reclaim(&self, worker: usize) {
         self.reclaims[worker].fetch_sub(1, Ordering::Relaxed);
     }
@@ -169,14 +169,15 @@ enum Order {
 }
 
 impl Spare {
-    /// Makes the spare a worker until the worker has to be returned. If the thread of the spare is
-    /// gone, the worker is returned at once. Only for the thread that has taken the spare.
+    /// Makes the spare's thread act as this worker until the lender takes the worker back. If the
+    /// thread is gone, the lender gets the worker back at once. Only the thread that has taken the
+    /// spare may call this.
     pub(crate) fn give(&self, worker: LentWorker) {
         self.order(Order::Run(worker));
     }
 
-    /// Returns the worker that the spare was given, unless the spare's thread has already become
-    /// the worker. Only for the thread that has taken the spare.
+    /// Gives the worker back to its lender, unless the spare's thread already acts as the worker.
+    /// Only the thread that has taken the spare may call this.
     pub(crate) fn take_back(&self) {
         let mut inbox = lock(&self.inbox);
         if matches!(*inbox, Inbox::Ordered(Order::Run(_))) {
@@ -200,9 +201,9 @@ impl Spare {
         self.is_ordered.notify_one();
     }
 
-    /// Records that the thread of the spare takes no more orders. Returns the worker of an order
-    /// that the thread has not taken.
-    pub(crate) fn go(&self) {
+    /// Records that the thread of the spare takes no more orders. If the thread has not taken its
+    /// last order, the worker in that order goes back to its lender.
+    pub(crate) fn mark_gone(&self) {
         let pending = std::mem::replace(&mut *lock(&self.inbox), Inbox::Gone);
         // The lock has been released.
         drop(pending);

@@ -38,8 +38,8 @@ pub(super) fn is_half_used() -> bool {
     of_this_thread().is_half_used_at(ptr::from_ref(&here).addr())
 }
 
-/// Whether this thread has so many bytes of stack left. True where that is
-/// [unknown](Stack::left_at).
+/// Whether this thread has at least this number of bytes of stack left. Returns true if the stack
+/// is [unknown](Stack::left_at).
 pub(super) fn has_left(bytes: usize) -> bool {
     let here = 0_u8;
     of_this_thread().has_left_at(ptr::from_ref(&here).addr(), bytes)

@@ -75,7 +75,7 @@ pub(crate) struct Threads {
     pool: PoolNumber,
     running: Mutex<Running>,
     all_stopped: Condvar,
-    /// Those that the pool has started itself.
+    /// The handles of the threads that the pool has started itself.
     handles: Mutex<Vec<JoinHandle<()>>>,
 }
 
@@ -100,7 +100,7 @@ struct Running {
 }
 
 impl Running {
-    /// Whether the handles of the threads are kept for no purpose.
+    /// Whether the handles of the threads are kept although no thread will join them.
     fn keeps_handles_in_vain(&self) -> bool {
         self.is_abandoned && self.threads == 0 && self.waiters == 0
     }
@@ -129,17 +129,18 @@ impl FrameLatch {
 }
 
 impl Threads {
-    /// Counts as a thread of the pool until the value is dropped. For one that starts another
-    /// thread, so that its handle is kept before those that wait for the pool ask for the
-    /// handles.
+    /// Counts the calling thread as a thread of the pool until the value is dropped. A thread that
+    /// starts another one holds this value, so that the new handle is stored before the threads
+    /// that wait for the pool take the handles.
     pub(crate) fn count_starting(&self) -> Starting<'_> {
         self.count_thread();
         Starting(self)
     }
 
-    /// Counts the end of the pool as one more thread, until [`note_end`](Self::note_end). So a thread
-    /// that waits for the threads waits for the drivers to be told, too; for as long as an adopted
-    /// thread, which may be the only worker, is needed; and for a thread that starts lazy ones.
+    /// Counts the end of the pool as one more thread, until [`note_end`](Self::note_end). So a
+    /// thread that waits for the pool's threads also waits until the drivers have been notified, as
+    /// long as an adopted thread is needed, which may be the only worker, and until another thread
+    /// has started the lazy threads.
     pub(super) fn count_end(&self) {
         let mut running = lock(&self.running);
         debug_assert!(!running.counts_end, "a pool is built once");
@@ -215,9 +216,9 @@ impl Threads {
     /// Notes that the pool is never freed. Then the system would keep the stack of each thread for
     /// which a handle is kept, so these are dropped when the last thread stops, or now.
     ///
-    /// A [`PoolHandle`](crate::PoolHandle) that begins to wait for the pool after its owner has
-    /// gone and its last thread has stopped learns so, and not that the system threads have run
-    /// their destructors.
+    /// If a [`PoolHandle`](crate::PoolHandle) begins to wait after the pool's owner has gone and
+    /// its last thread has stopped, it learns that the threads have stopped, but not whether they
+    /// have run their destructors.
     pub(crate) fn abandon(&self) {
         self.change_running(|running| running.is_abandoned = true);
     }
@@ -317,8 +318,8 @@ impl Threads {
         self.try_join_all_with(system::try_join)
     }
 
-    /// Calls a closure with each thread that none joins, which joins it or gives it back. Returns
-    /// whether all are joined.
+    /// Calls `join` with each thread that no other caller is joining. The closure joins the thread,
+    /// or gives its handle back. Returns whether all threads are joined.
     fn try_join_all_with(
         &self,
         join: impl Fn(JoinHandle<()>) -> Result<(), JoinHandle<()>>,

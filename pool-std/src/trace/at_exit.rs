@@ -20,7 +20,7 @@ use crate::{
     sync::{Mutex, MutexGuard, lock},
 };
 
-/// The number of workers of ended pools whose rings are kept: some 130 MiB of events.
+/// The number of workers of ended pools whose rings are kept: 128 MiB of events.
 const MAX_ENDED: usize = 64;
 
 /// The rings for the file. They outlive their pools.

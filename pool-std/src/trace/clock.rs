@@ -36,12 +36,12 @@ impl TraceClock for Ticks {
 
 /// Both clocks, read at one moment.
 #[derive(Debug, Clone, Copy)]
-struct Look {
+struct ClockPair {
     ticks: u64,
     nanoseconds: u64,
 }
 
-impl Look {
+impl ClockPair {
     fn now() -> Self {
         let ticks = Ticks::now();
         let nanoseconds = clock::now().unwrap_or(0);
@@ -50,13 +50,13 @@ impl Look {
 }
 
 /// Returns the moment from which the times of traces count: when the first tracer was created.
-fn origin() -> Look {
-    static ORIGIN: First<Look> = First::new();
+fn origin() -> ClockPair {
+    static ORIGIN: First<ClockPair> = First::new();
 
     *ORIGIN.get_or_set(|| {
         // Ordering: Relaxed, see `Ticks::now`.
         HAS_COUNTER.store(counter::is_steady(), Ordering::Relaxed);
-        Look::now()
+        ClockPair::now()
     })
 }
 
@@ -76,11 +76,11 @@ impl Scale {
     /// Compares both clocks now.
     pub(super) fn now() -> Self {
         let origin = origin();
-        let mut now = Look::now();
+        let mut now = ClockPair::now();
         let has_clock = clock::now().is_some();
         while has_clock && now.nanoseconds - origin.nanoseconds < BASE.as_nanos() as u64 {
             thread::sleep(BASE);
-            now = Look::now();
+            now = ClockPair::now();
         }
         let ticks = now.ticks.saturating_sub(origin.ticks).max(1);
         let nanoseconds = now.nanoseconds - origin.nanoseconds;

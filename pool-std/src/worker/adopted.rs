@@ -50,7 +50,7 @@ impl Drop for Adopted {
 
 /// Whether the worker belongs to this process. In a child, its thread is not a worker.
 fn is_here(worker: &&'static WorkerThread) -> bool {
-    fork::is_here(worker.registry())
+    fork::is_own_process(worker.registry())
 }
 
 /// Calls a closure with what this thread has. Returns None while the thread ends.

@@ -10,7 +10,7 @@ use std::{cell::Cell, ptr, sync::Arc};
 use pool_core::Platform as _;
 
 use crate::{
-    blocking::handlers::as_no_worker,
+    blocking::handlers::while_unregistered,
     fork::Process,
     platform::{Registry, Std, WorkerThread},
     worker::current_worker_of,
@@ -26,7 +26,7 @@ struct Frame {
     registry: *const Registry,
     /// Whether the thread lends its worker of the pool, rather than visits it.
     lends: bool,
-    /// A child of the process has left it behind.
+    /// The process that made the frame. In a child of that process, the frame does not count.
     process: Process,
     outer: *const Frame,
 }
@@ -47,8 +47,8 @@ pub(crate) fn in_handler_of<R>(registry: &Arc<Registry>, closure: impl FnOnce() 
     if current_worker_of(registry).is_some() {
         return closure();
     }
-    // As if it lent a worker of the pool, where it is none.
-    as_no_worker(|| in_frame(Arc::as_ptr(registry), true, closure))
+    // A thread that is not a worker of the pool is treated as if it lent one.
+    while_unregistered(|| in_frame(Arc::as_ptr(registry), true, closure))
 }
 
 fn in_frame<R>(registry: *const Registry, lends: bool, closure: impl FnOnce() -> R) -> R {
@@ -71,8 +71,8 @@ fn in_frame<R>(registry: *const Registry, lends: bool, closure: impl FnOnce() ->
     closure()
 }
 
-/// Returns what the closure returns for the innermost frame of this process for which it returns
-/// something.
+/// Calls the closure with the frames of this process, the innermost one first, until it returns
+/// `Some`. Returns that answer.
 fn find<R>(closure: impl Fn(&Frame) -> Option<R>) -> Option<R> {
     let process = Process::current();
     let mut next = INNERMOST.get();

@@ -77,8 +77,9 @@ unsafe impl<T: Send> Sync for WorkerLocal<T> {}
 unsafe impl<T: Send> Send for WorkerLocal<T> {}
 
 impl<T: Send> WorkerLocal<T> {
-    /// Creates the values for the current pool: the pool of which this thread is a worker, or the
-    /// global pool. Calls `initial` with the number of each worker, on this thread.
+    /// Creates the values for the current pool: the one whose worker this thread is, or
+    /// [lends](crate::block_in_place()), or else the global pool. Calls `initial` with the number
+    /// of each worker, on this thread.
     ///
     /// # Panics
     /// Resumes a panic of `initial`.
@@ -189,7 +190,7 @@ impl ThreadPool {
     }
 }
 
-/// Where a value is lent is reset by a panic, too.
+/// A panic in a closure ends its loan, too.
 impl<T: RefUnwindSafe> RefUnwindSafe for WorkerLocal<T> {}
 
 impl<T> fmt::Debug for WorkerLocal<T> {

@@ -191,9 +191,9 @@ impl ThreadBuilder {
         Ok(())
     }
 
-    /// Makes the calling thread a worker, or a spare thread, and returns when the pool has ended.
-    /// If the pool could not be built, that is so already: a worker calls its start and exit
-    /// handlers, and returns.
+    /// Makes the calling thread a worker, or a spare thread, and returns when the pool has ended. A
+    /// pool that could not be built has already ended: a worker then only calls its start and exit
+    /// handlers.
     ///
     /// While [fewer workers are active](crate::ThreadPool::set_active_workers) the thread may be
     /// parked in this call.
@@ -235,8 +235,8 @@ impl ThreadBuilder {
         let _started = thread.start();
     }
 
-    /// Runs the worker until the pool has ended. If the pool is seeded, `present` is its presence
-    /// then.
+    /// Runs the worker until the pool has ended. In a seeded pool, stores the worker's presence in
+    /// `present`, so that it outlives this call.
     fn run_worker(&self, index: WorkerIndex, present: &mut Option<Present>) {
         let data = self.registry.data();
         let membership = data.turns.as_ref();
@@ -328,7 +328,7 @@ impl Drop for ThreadBuilder {
             // The pool has counted the worker as there; it may have been dropped without a run.
             Role::Worker(index) => self.registry.mark_absent(*index),
             // A worker may have lent its place already, and waits.
-            Role::Spare { spare, .. } => spare.go(),
+            Role::Spare { spare, .. } => spare.mark_gone(),
         }
         data.threads.thread_has_stopped();
     }

@@ -5,8 +5,8 @@ use crate::index::WorkerIndex;
 /// Whether a worker is in a search: between `start_looking` and `work_found`. Empty without debug
 /// assertions, and in models, which count states.
 ///
-/// Without it, a worker that drops its idle state, or two threads that take themselves for one
-/// worker, would only make counts grow, and posters would rely on searchers that do not exist.
+/// Without it, if a worker dropped its idle state, or two threads acted as one worker, counts would
+/// only grow, and posters would rely on searchers that do not exist.
 pub(crate) struct SearchMark {
     /// The real atomic, also in simulations, because the mark is no part of a protocol.
     #[cfg(all(debug_assertions, not(loom)))]

@@ -25,11 +25,12 @@ const PAUSE: Duration = Duration::from_millis(1);
 /// `make` creates a parker for the thread that calls it, which alone parks. A guest is another
 /// thread.
 ///
-/// In one thread, so the same in each run: a token that comes before `park` is kept; two tokens are
-/// not fewer than one; the tokens of the worker and of its guest are two; `relax` returns; and
-/// `now` does not decrease. Then two threads pass numbers to each other, and a token that is lost
-/// in between is found, or a number that is not visible after the `park`; these are races, which
-/// luck decides. The same is done with a guest, while the worker's own thread is in `park`.
+/// The first part runs in one thread, and so in the same way each time. It checks that a token that
+/// comes before `park` is kept; that `park` still returns after two calls of `unpark`; that the
+/// worker and its guest have separate tokens; that `relax` returns; and that `now` does not
+/// decrease. Then two threads pass numbers to each other. This finds a token that is lost in
+/// between, or a number that is not visible after the `park`. These are races, so it may not find
+/// them each time. The same is done with a guest, while the worker's own thread is in `park`.
 ///
 /// # Examples
 /// ```

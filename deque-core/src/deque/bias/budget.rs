@@ -15,11 +15,11 @@ const ANSWER_PRICE: u32 = if cfg!(test) { 16 } else { 128 };
 /// How many more pops take fences before the owner biases the deque again.
 ///
 /// This is the ski rental problem. The owner takes fences until their cost since the last steal
-/// equals the cost of the revocation that a bias leads to later. It expects the average of those
-/// that were, in which the last one counts a quarter, and older ones less. Then the total is at
-/// most twice the cost of the better choice, if thieves go on as they did. If the last one counted
-/// alone, a single process fence would keep the deque fenced for long: a steal restarts the count,
-/// and thousands of pops without one seldom come.
+/// equals the expected cost of the revocation that a bias leads to later: an average of the past
+/// revocations, in which the last one counts a quarter. Then the total is at most twice the cost of
+/// the better choice, if thieves continue as before. If only the last revocation counted, a single
+/// process fence would keep the deque fenced for a long time, because a steal restarts the count,
+/// and thousands of pops without a steal are rare.
 pub(in crate::deque) struct RebiasBudget {
     /// Fenced pops that are left; zero if no count is under way.
     pops_left: Cell<u32>,

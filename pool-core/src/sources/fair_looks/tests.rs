@@ -20,7 +20,7 @@ type Node = <<Test as Platform>::Queue as JobQueue>::Node;
 type Put = fn(&WorkerThread<Test>, NonNull<Node>, JobRef);
 
 /// The most jobs that a worker begins before each source has come first at a fair look.
-const PROMISED: usize = 325;
+const PROMISED: usize = 320;
 
 /// A job that is run as often as it puts itself into a queue.
 #[repr(C)]

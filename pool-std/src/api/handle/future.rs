@@ -297,7 +297,7 @@ where
 
     fn wake_by_ref(self: &Arc<Self>) {
         // In a child of `fork`, no worker would poll the future.
-        if !fork::is_here(&self.registry) {
+        if !fork::is_own_process(&self.registry) {
             return;
         }
         let duties = self.state.wake();

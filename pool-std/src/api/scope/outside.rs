@@ -60,7 +60,7 @@ impl OutsideJobs {
     /// Forgets the scope, which has ended. In a child of the pool's process does nothing: a thread
     /// of the parent may have locked the list.
     pub(super) fn end(self: &Arc<Self>, registry: &Registry) {
-        if !fork::is_here(registry) {
+        if !fork::is_own_process(registry) {
             return;
         }
         // The list is locked before a queue in it, elsewhere.

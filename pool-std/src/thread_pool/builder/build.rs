@@ -178,7 +178,7 @@ impl ThreadPoolBuilder {
             // Ordering: Relaxed. A child has no other thread that could change the count.
             let waits = wrappers.load(Ordering::Relaxed) > 0;
             match registry {
-                Some(registry) if fork::is_here(&registry) => {
+                Some(registry) if fork::is_own_process(&registry) => {
                     _ = take_part_in_the_end(&registry);
                     fork::abort_if_forked(&registry);
                 }

@@ -24,7 +24,7 @@ fn a_spare_whose_thread_is_gone_returns_its_worker() {
         .unwrap();
     let gone = Arc::<Spare>::default();
     let is_worker = pool.install(|| {
-        gone.go();
+        gone.mark_gone();
         // SAFETY: 1. the thread stays the worker until the closure returns.
         let worker = unsafe { WorkerThread::current() }.unwrap();
         // SAFETY: 1. the closures use no worker.
@@ -105,7 +105,7 @@ fn a_spare_that_is_gone_is_not_taken() {
         .unwrap();
     let spares = &pool.registry().data().spares;
     let gone = Arc::<Spare>::default();
-    gone.go();
+    gone.mark_gone();
     spares.put_back(gone.clone());
     let taken = spares.take(|| pool.registry.clone()).unwrap();
     assert!(!Arc::ptr_eq(&taken, &gone));

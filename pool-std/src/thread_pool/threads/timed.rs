@@ -25,7 +25,7 @@ impl Threads {
                 drop(result.unwrap_or_else(PoisonError::into_inner));
             }
             // In a child, another thread of the parent may have had the locks.
-            let is_here = || worker.is_none_or(|worker| fork::is_here(worker.registry()));
+            let is_here = || worker.is_none_or(|worker| fork::is_own_process(worker.registry()));
             let has_stopped = || lock(&self.running).threads == 0;
             has_ended = limit.poll(worker, WorkerThread::help, || {
                 is_here() && has_stopped() && self.try_join_all()

@@ -8,9 +8,9 @@ use crate::{isolation::Isolation, job::JobRef, platform::Platform, worker::Worke
 
 /// What a worker is doing that restricts the use of its deque.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Stay {
-    /// Nothing of that kind.
-    Own,
+pub(super) enum DequeUse {
+    /// Nothing that restricts it.
+    Any,
     /// It runs, in an isolated wait, a job that only this worker may run.
     LoneJob,
     /// A thread has borrowed it in an isolated call, when the deque ended at this position.
@@ -20,14 +20,14 @@ pub(super) enum Stay {
 }
 
 /// Restores what the worker was doing, when this is dropped.
-struct RestoreStay<'w> {
-    stay: &'w Cell<Stay>,
-    outer: Stay,
+struct RestoreDequeUse<'w> {
+    deque_use: &'w Cell<DequeUse>,
+    outer: DequeUse,
 }
 
-impl Drop for RestoreStay<'_> {
+impl Drop for RestoreDequeUse<'_> {
     fn drop(&mut self) {
-        self.stay.set(self.outer);
+        self.deque_use.set(self.outer);
     }
 }
 
@@ -44,7 +44,7 @@ impl<P: Platform> WorkerThread<P> {
     /// any scope, too. What a worker that is about to leave runs must leave no jobs behind.
     #[inline]
     pub fn may_post(&self) -> bool {
-        matches!(self.stay.get(), Stay::Own)
+        matches!(self.deque_use.get(), DequeUse::Any)
     }
 
     /// Calls a closure that runs any jobs, on top of waits that are not for them: for a thread that
@@ -57,21 +57,21 @@ impl<P: Platform> WorkerThread<P> {
     ///   scope](Self::may_post).
     pub(super) fn borrow_isolated(&self, until: impl FnOnce()) {
         let floor = self.own().next_position();
-        self.run_foreign(Stay::Borrowed(floor), Isolation::Subtree, until);
+        self.run_foreign(DequeUse::Borrowed(floor), Isolation::Subtree, until);
     }
 
     /// Calls a closure that runs what is left on the deque, before this worker leaves.
     pub(super) fn run_leaving(&self, closure: impl FnOnce()) {
-        let _restored = self.replace_stay(Stay::Leaving);
+        let _restored = self.replace_deque_use(DequeUse::Leaving);
         closure();
     }
 
-    /// Sets the stay until the result is dropped, also by a panic of what the program has
+    /// Restricts the deque until the result is dropped, also by a panic of what the program has
     /// implemented, such as a parker.
-    fn replace_stay(&self, stay: Stay) -> RestoreStay<'_> {
-        RestoreStay {
-            stay: &self.stay,
-            outer: self.stay.replace(stay),
+    fn replace_deque_use(&self, deque_use: DequeUse) -> RestoreDequeUse<'_> {
+        RestoreDequeUse {
+            deque_use: &self.deque_use,
+            outer: self.deque_use.replace(deque_use),
         }
     }
 
@@ -86,14 +86,14 @@ impl<P: Platform> WorkerThread<P> {
     /// 1. As for [`JobRef::execute`].
     pub(super) unsafe fn run_lone_job(&self, job: JobRef, isolation: Isolation) {
         // SAFETY: 1. obligation 1 is forwarded to our caller.
-        self.run_foreign(Stay::LoneJob, isolation, || unsafe { self.run(job) });
+        self.run_foreign(DequeUse::LoneJob, isolation, || unsafe { self.run(job) });
     }
 
     /// Calls a closure that runs jobs on top of waits that are not for them, and that leaves none
     /// of their jobs on the deque.
-    fn run_foreign(&self, stay: Stay, isolation: Isolation, closure: impl FnOnce()) {
+    fn run_foreign(&self, deque_use: DequeUse, isolation: Isolation, closure: impl FnOnce()) {
         let begin = self.own().next_position();
-        let restored = self.replace_stay(stay);
+        let restored = self.replace_deque_use(deque_use);
         self.with_lineage(None, isolation, closure);
         drop(restored);
         // If the deque ends elsewhere, thieves have taken what these jobs have pushed, and all
