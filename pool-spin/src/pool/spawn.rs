@@ -135,8 +135,8 @@ impl<S: System> SpinPool<S> {
     /// Spawns a closure as [`spawn`](Self::spawn) does, to be run before or after other jobs.
     ///
     /// No closure is interrupted: the priority determines which job a worker begins next. No
-    /// priority keeps other jobs from running: instead of each 64th urgent one, and each 64th of any
-    /// kind, a worker takes a job from another source.
+    /// priority keeps other jobs from running: instead of each 64th urgent one, and each 64th of
+    /// any kind, a worker takes a job from another source.
     ///
     /// # Errors
     /// As [`spawn`](Self::spawn).

@@ -258,11 +258,13 @@ impl ThreadPool {
     ///
     /// # Examples
     /// ```
+    /// use pool_std::WaitIdleError;
     /// use std::time::Duration;
     ///
     /// let pool = pool_std::ThreadPoolBuilder::new().num_threads(2).build()?;
     /// pool.spawn(|| println!("this takes a moment"));
-    /// while pool.wait_idle_timeout(Duration::from_secs(1)) == Err(pool_std::WaitIdleError::TimedOut) {
+    /// let second = Duration::from_secs(1);
+    /// while pool.wait_idle_timeout(second) == Err(WaitIdleError::TimedOut) {
     ///     eprintln!("still at work: {:?}", pool.metrics());
     /// }
     /// # Ok::<(), pool_std::BuildError>(())

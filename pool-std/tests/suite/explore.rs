@@ -221,9 +221,9 @@ fn a_worker_that_asks_again_and_again_lets_others_go_on() {
     }
 }
 
-/// Everything that a pool can do ends, also what happens at no time that a schedule knows.
-/// Reproduces a bug: a worker that polled a future which wakes itself came to no point where another
-/// worker could go on. Its turn was taken from it after some seconds, and then both ran at once.
+/// Reproduces a bug: a worker that polled a future which wakes itself came to no point where
+/// another worker could go on. Its turn was taken from it after some seconds, and then both ran at
+/// once.
 #[test]
 fn a_worker_that_polls_again_and_again_lets_others_go_on() {
     let (seeds, spins) = if cfg!(miri) { (1, 10) } else { (20, 1000) };
@@ -261,6 +261,7 @@ fn a_worker_that_polls_again_and_again_lets_others_go_on() {
     }
 }
 
+/// Everything that a pool can do ends, also what happens at no time that a schedule knows.
 #[test]
 fn seeded_pools_do_what_others_do() {
     for seed in 0..if cfg!(miri) { 1 } else { 20 } {

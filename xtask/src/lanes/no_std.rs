@@ -73,8 +73,8 @@ fn with_critical_sections(package: &str) -> Step {
     )
 }
 
-/// What is this system's alone must compile, the tests too, and give no warning. No linker is needed
-/// for that.
+/// What is this system's alone must compile, the tests too, and give no warning. No linker is
+/// needed for that.
 fn other_system(target: &str) -> Step {
     Step::cargo(&["clippy", "-p", "rayon-core", "--target", target])
         .args(["-p", "pool-std", "--lib", "--profile", "test"])

@@ -184,8 +184,8 @@ impl<H: Handle> Worker<H> {
     /// fence, which the system may refuse.
     ///
     /// Intended for an owner that will not pop again while the deque holds elements, for example
-    /// because its thread sleeps. An owner that is dropped does this, too. If it pops anyway, it takes fences, until it has popped often
-    /// enough to bias the deque anew. Costs a load, and an exchange if the deque is biased.
+    /// because its thread sleeps. If it pops anyway, it takes fences, until it has popped often
+    /// enough to bias the deque anew. An owner that is dropped calls this itself. Costs a load, and an exchange if the deque is biased.
     ///
     /// # Examples
     /// ```
