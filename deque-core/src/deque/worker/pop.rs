@@ -185,7 +185,9 @@ impl<H: Handle> Worker<H> {
     ///
     /// Intended for an owner that will not pop again while the deque holds elements, for example
     /// because its thread sleeps. If it pops anyway, it takes fences, until it has popped often
-    /// enough to bias the deque anew. An owner that is dropped calls this itself. Costs a load, and an exchange if the deque is biased.
+    /// enough to bias the deque anew. An owner that is dropped calls this itself.
+    ///
+    /// Costs a load, and an exchange if the deque is biased.
     ///
     /// # Examples
     /// ```
