@@ -80,6 +80,9 @@ pub fn write_at(file: &File, buffer: Vec<u8>, offset: u64) -> Completion<Transfe
 /// Waits until there is at least one byte; 0 bytes mean the end. With an empty buffer it does not
 /// wait for a pipe or a socket.
 ///
+/// Transfers at the current position of a file take turns, with each other and with those of the
+/// standard library. With [`read_at`], several can be in flight.
+///
 /// # Errors
 /// The completion returns the system's error, with the buffer.
 ///
@@ -101,7 +104,8 @@ pub fn read(file: &File, buffer: Vec<u8>) -> Completion<Transfer> {
 /// Writes a buffer to a pipe, a socket or a terminal, or to the current position of a file.
 ///
 /// Waits until there is room for at least one byte, and may write fewer bytes than the buffer has.
-/// With an empty buffer it does not wait for a pipe or a socket.
+/// With an empty buffer it does not wait for a pipe or a socket. Writes at the current position of
+/// a file take turns, as [reads](read) do.
 ///
 /// # Errors
 /// The completion returns the system's error, with the buffer; `EPIPE` if no reader is left.

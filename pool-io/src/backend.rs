@@ -34,6 +34,9 @@ pub enum IoBackend {
     /// workers are busy. A worker sleeps in its ring, so it wakes for its own operations as well as
     /// for jobs; [`parker`](pool_std::ThreadPoolBuilder::parker) has no effect on it.
     ///
+    /// Helper threads transfer what is at the current position of a file, see
+    /// [`read`](crate::read). They are started when they are first needed.
+    ///
     /// Needs Linux 5.19 with `io_uring` allowed. Many containers forbid it.
     Ring,
     /// A few threads that make blocking system calls, and one that waits for pipes and sockets. On
@@ -45,16 +48,16 @@ pub enum IoBackend {
 /// The operations of a pool.
 #[derive(Default)]
 pub(crate) struct PoolIo {
-    kind: IoBackend,
-    /// Made when the pool is built if the builder was asked for one, and else by the first
-    /// operation.
-    backend: OnceLock<Backend>,
-    /// Held while the backend is being started by the first operation.
+    /// If the builder was asked for them.
+    rings: Option<Arc<Rings>>,
+    /// Started when the pool is built if the builder was asked for them, and else by the first
+    /// operation that needs them.
+    helpers: OnceLock<Arc<Helpers>>,
+    /// Held while the first operation starts the helper threads.
     starting: Mutex<()>,
 }
 
-/// What carries out operations.
-#[derive(Clone)]
+/// What carries out an operation.
 pub(crate) enum Backend {
     Helpers(Arc<Helpers>),
     Ring(Arc<Rings>),
@@ -73,25 +76,27 @@ impl PoolIo {
     /// # Errors
     /// If the system refuses them.
     pub(crate) fn new(kind: IoBackend, workers: usize) -> io::Result<Self> {
-        let backend = match kind {
-            IoBackend::Ring => OnceLock::from(Backend::Ring(Rings::new(workers)?)),
-            IoBackend::HelperThreads => OnceLock::new(),
+        let rings = match kind {
+            IoBackend::Ring => Some(Rings::new(workers)?),
+            IoBackend::HelperThreads => None,
         };
         Ok(Self {
-            kind,
-            backend,
-            starting: Mutex::default(),
+            rings,
+            ..Self::default()
         })
     }
 
     pub(crate) fn kind(&self) -> IoBackend {
-        self.kind
+        match self.rings {
+            Some(_) => IoBackend::Ring,
+            None => IoBackend::HelperThreads,
+        }
     }
 
     /// Starts an operation. The caller keeps the pool from ending.
     pub(super) fn start(&self, pool: Pool<'_>, request: Request) -> Arc<Operation> {
-        let backend = match self.backend(pool) {
-            Ok(backend) => backend.clone(),
+        let backend = match self.backend_of(pool, &request) {
+            Ok(backend) => backend,
             Err(error) => {
                 let operation = Operation::new(None, request);
                 operation.fail(error.raw_os_error().unwrap_or(libc::EAGAIN));
@@ -105,46 +110,58 @@ impl PoolIo {
         operation
     }
 
-    fn backend(&self, pool: Pool<'_>) -> io::Result<&Backend> {
-        if let Some(backend) = self.backend.get() {
-            return Ok(backend);
+    /// Returns what carries out an operation. A ring takes the current position of a file without
+    /// the file's lock, and does not always write it back. So helper threads do what uses it.
+    fn backend_of(&self, pool: Pool<'_>, request: &Request) -> io::Result<Backend> {
+        Ok(match &self.rings {
+            Some(rings) if !request.uses_current_position() => Backend::Ring(rings.clone()),
+            _ => Backend::Helpers(self.helpers(pool)?.clone()),
+        })
+    }
+
+    /// Returns the helper threads, and starts them if there are none.
+    fn helpers(&self, pool: Pool<'_>) -> io::Result<&Arc<Helpers>> {
+        if let Some(helpers) = self.helpers.get() {
+            return Ok(helpers);
         }
         let _starting = lock(&self.starting);
-        if let Some(backend) = self.backend.get() {
-            return Ok(backend);
+        if let Some(helpers) = self.helpers.get() {
+            return Ok(helpers);
         }
         let helpers = Helpers::new()?;
         helpers.start(pool)?;
-        Ok(self.backend.get_or_init(|| Backend::Helpers(helpers)))
+        Ok(self.helpers.get_or_init(|| helpers))
     }
 
-    /// Returns the backend, if there is one.
+    /// Returns the rings, or the helper threads if there are any.
     #[cfg(test)]
-    pub(crate) fn existing(&self) -> Option<&Backend> {
-        self.backend.get()
+    pub(crate) fn existing(&self) -> Option<Backend> {
+        let rings = self.rings.clone().map(Backend::Ring);
+        rings.or_else(|| self.helpers.get().cloned().map(Backend::Helpers))
     }
 }
 
 impl Driver for PoolIo {
     /// With rings, each worker sleeps in its own.
     fn parker(&self, worker: usize) -> Option<Box<dyn WorkerParker>> {
-        match self.backend.get()? {
-            Backend::Ring(rings) => Some(Box::new(RingParker::new(rings.clone(), worker))),
-            Backend::Helpers(_) => None,
-        }
+        let rings = self.rings.as_ref()?;
+        Some(Box::new(RingParker::new(rings.clone(), worker)))
     }
 
     fn start(&self, pool: Pool<'_>) -> io::Result<()> {
-        match self.backend(pool)? {
-            Backend::Ring(rings) => rings.start(pool),
-            Backend::Helpers(_) => Ok(()),
+        match &self.rings {
+            Some(rings) => rings.start(pool),
+            None => self.helpers(pool).map(drop),
         }
     }
 
-    /// Ends the threads of the backend, and cancels what is in flight.
+    /// Ends the threads that carry out operations, and cancels what is in flight.
     fn end(&self) {
-        if let Some(backend) = self.backend.get() {
-            backend.end();
+        if let Some(rings) = &self.rings {
+            rings.end();
+        }
+        if let Some(helpers) = self.helpers.get() {
+            helpers.end();
         }
     }
 }
@@ -167,13 +184,6 @@ impl Backend {
         match self {
             Self::Helpers(helpers) => WeakBackend::Helpers(Arc::downgrade(helpers)),
             Self::Ring(rings) => WeakBackend::Ring(Arc::downgrade(rings)),
-        }
-    }
-
-    fn end(&self) {
-        match self {
-            Self::Helpers(helpers) => helpers.end(),
-            Self::Ring(rings) => rings.end(),
         }
     }
 }

@@ -96,8 +96,9 @@ impl Call {
                 Self::Transfer {
                     is_stream: true, ..
                 } => match self.execute_at_once() {
-                    // The call does not exist, or not for this kind of file.
-                    Err(libc::EOPNOTSUPP | libc::ENOSYS) => self.transfer_ready(),
+                    // The call does not exist, or not for this kind of file, or a filter forbids it.
+                    // If the file itself does not permit the transfer, the other call says so, too.
+                    Err(libc::EOPNOTSUPP | libc::ENOSYS | libc::EPERM) => self.transfer_ready(),
                     result => return result,
                 },
                 Self::Transfer { .. } => self.transfer(),
@@ -112,7 +113,7 @@ impl Call {
     ///
     /// # Errors
     /// `EAGAIN` if nothing can be transferred; `EOPNOTSUPP` or `ENOSYS` if the system cannot tell;
-    /// other errors are those of the transfer.
+    /// `EPERM` perhaps if a filter forbids the call; other errors are those of the transfer.
     ///
     /// # Safety
     /// 1. As for [`execute`](Self::execute).

@@ -152,8 +152,8 @@ impl Operation {
         };
         // SAFETY: 1. the request is borrowed under the lock; no backend has the operation yet.
         match unsafe { call.execute_at_once() } {
-            // The transfer would wait, or the system cannot tell.
-            Err(libc::EAGAIN | libc::EINTR | libc::EOPNOTSUPP | libc::ENOSYS) => {
+            // The transfer would wait, or the system cannot tell, or a filter forbids to ask so.
+            Err(libc::EAGAIN | libc::EINTR | libc::EOPNOTSUPP | libc::ENOSYS | libc::EPERM) => {
                 state.is_polling = true;
                 false
             }
@@ -201,12 +201,12 @@ impl Operation {
     }
 
     /// Reports the result of a call that a thread of the backend has made. Such a thread is not
-    /// cancelled, so `ECANCELED` is an error of the file, for example of a timer whose clock was
-    /// set.
+    /// cancelled, and does not end in the middle. So `ECANCELED` and `EFAULT` are errors of the
+    /// file, for example of a timer whose clock was set.
     pub(super) fn conclude_own_call(&self, result: Result<usize, i32>) -> Next {
-        if result == Err(libc::ECANCELED) {
+        if let Err(error @ (libc::ECANCELED | libc::EFAULT)) = result {
             let mut state = lock(&self.state);
-            return state.fail(libc::ECANCELED);
+            return state.fail(error);
         }
         self.conclude(result)
     }
@@ -238,8 +238,9 @@ impl Operation {
             // A signal has interrupted the call, which the caller did not request.
             Err(libc::EINTR) => return Next::Again,
             // The caller did not request this either: the thread that started the call has ended,
-            // or the kernel has no thread for the call.
-            Err(libc::ECANCELED) if state.kernel_cancels < TRIES => {
+            // or the kernel has no thread for the call. A read that waits for a page fails with
+            // `EFAULT` if the thread has ended when the page comes.
+            Err(libc::ECANCELED | libc::EFAULT) if state.kernel_cancels < TRIES => {
                 state.kernel_cancels += 1;
                 return Next::Again;
             }

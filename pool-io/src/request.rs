@@ -164,6 +164,14 @@ impl Request {
         matches!(self, Self::Transfer { file, .. } if file.is_stream())
     }
 
+    /// Whether this begins at the current position of a file, and moves that on.
+    pub(super) fn uses_current_position(&self) -> bool {
+        match self {
+            Self::Transfer { file, position, .. } => position.is_none() && !file.is_stream(),
+            _ => false,
+        }
+    }
+
     /// Lets a ring wait in an `open` that has failed because it would wait. Returns false if it has
     /// waited already, or the caller does not want that.
     pub(super) fn wait_to_open(&mut self) -> bool {

@@ -43,7 +43,7 @@ fn bytes_that_came_before_an_error_are_kept() {
 #[test]
 fn what_no_caller_asked_for_is_tried_again() {
     let read = read();
-    for error in [libc::EINTR, libc::ECANCELED] {
+    for error in [libc::EINTR, libc::ECANCELED, libc::EFAULT] {
         assert!(matches!(read.conclude(Err(error)), Next::Again));
         assert!(!read.is_finished());
         assert!(!read.is_polling());
@@ -54,9 +54,11 @@ fn what_no_caller_asked_for_is_tried_again() {
 /// A timer whose clock is set fails so, and only once.
 #[test]
 fn an_error_of_the_file_is_not_taken_for_a_cancel_of_the_kernel() {
-    let read = read();
-    let next = read.conclude_own_call(Err(libc::ECANCELED));
-    expect_result(&read, next, Err(libc::ECANCELED));
+    for error in [libc::ECANCELED, libc::EFAULT] {
+        let read = read();
+        let next = read.conclude_own_call(Err(error));
+        expect_result(&read, next, Err(error));
+    }
 }
 
 /// It has no thread for it, or a signal comes each time that it starts one.
@@ -71,6 +73,12 @@ fn what_the_kernel_cancels_again_and_again_fails() {
         read.conclude(Err(libc::ECANCELED)),
         Err(libc::EAGAIN),
     );
+    // The addresses themselves may be wrong, as far as the pool knows.
+    let read = self::read();
+    for _ in 0..TRIES {
+        assert!(matches!(read.conclude(Err(libc::EFAULT)), Next::Again));
+    }
+    expect_result(&read, read.conclude(Err(libc::EFAULT)), Err(libc::EFAULT));
 }
 
 #[test]

@@ -12,7 +12,7 @@ use std::{
 
 use io_uring::{
     opcode,
-    types::{CancelBuilder, Fd},
+    types::{CancelBuilder, Fd, SubmitArgs, Timespec},
 };
 
 use super::{
@@ -41,6 +41,14 @@ fn error_of(number: i32) -> i32 {
     } else {
         number
     }
+}
+
+/// A cancel does not find a read that the kernel is just beginning again, so it is repeated.
+static CANCEL_AGAIN_AFTER: Timespec = Timespec::new().nsec(50_000_000);
+
+/// Whether a wait has ended because its time is over, or by a signal.
+fn is_temporary(error: &io::Error) -> bool {
+    [Some(libc::ETIME), Some(libc::EINTR)].contains(&error.raw_os_error())
 }
 
 impl Ring {
@@ -203,16 +211,12 @@ impl Ring {
     pub(super) fn end_hints(&mut self) {
         let mut completed = Vec::new();
         self.collect(&mut completed);
+        let patience = SubmitArgs::new().timespec(&CANCEL_AGAIN_AFTER);
         while self.hint.is_in_flight() {
             self.cancel(None);
+            let wait = || self.ring.submitter().submit_with_args(1, &patience);
             // A closed ring must not submit the entries in its queue, so this ends here.
-            if self.is_closed()
-                || self
-                    .ring
-                    .submitter()
-                    .submit_and_wait(1)
-                    .is_err_and(|error| error.kind() != io::ErrorKind::Interrupted)
-            {
+            if self.is_closed() || wait().is_err_and(|error| !is_temporary(&error)) {
                 // The kernel may still write there.
                 self.hint.leak();
                 return;

@@ -46,7 +46,7 @@ pub(crate) struct Rings {
 struct Inbox {
     /// Operations of threads that may end before the operation does, or that a ring has abandoned.
     operations: Vec<Arc<Operation>>,
-    /// Operations whose cancel may have to be repeated.
+    /// Operations to cancel.
     cancelled: Vec<Arc<Operation>>,
     /// Tasks to wake. Their wakers are code of the user.
     wakers: Vec<Waker>,
@@ -115,9 +115,9 @@ impl Rings {
     pub(crate) fn cancel(&self, operation: &Arc<Operation>) {
         // If the operation has no ring yet, it was handed to the completer, which sees the cancel
         // when it takes the operation.
-        if let Some(ring) = operation.ring() {
-            self.rings[ring].cancel(Some(operation));
-            // The completer repeats the cancel, and a submission that the kernel has refused.
+        if operation.ring().is_some() {
+            // The completer asks the kernel. What the kernel refuses to this thread, such as one
+            // with a filter of its own, would close the ring for its worker.
             lock(&self.inbox).cancelled.push(operation.clone());
             self.event.increase();
         }
@@ -239,7 +239,7 @@ impl Rings {
             cancelled,
             wakers,
         } = mem::take(&mut *lock(&self.inbox));
-        cancels.add(cancelled);
+        cancels.add(cancelled, &self.rings);
         for operation in operations {
             if has_ended {
                 follow(pool, operation.abandon());
@@ -266,10 +266,12 @@ impl Cancels {
         }
     }
 
-    fn add(&mut self, mut operations: Vec<Arc<Operation>>) {
+    /// Cancels operations, which have rings, for the first time.
+    fn add(&mut self, mut operations: Vec<Arc<Operation>>, rings: &[Ring]) {
         if self.operations.is_empty() {
             self.last = Instant::now();
         }
+        cancel_all(&operations, rings);
         self.operations.append(&mut operations);
     }
 
@@ -281,12 +283,17 @@ impl Cancels {
             return;
         }
         self.last = Instant::now();
-        for operation in &self.operations {
-            // The entry has the address of the operation, which is not another's as long as it is
-            // here.
-            if let Some(ring) = operation.ring() {
-                rings[ring].cancel(Some(operation));
-            }
+        cancel_all(&self.operations, rings);
+    }
+}
+
+/// Asks the kernel to end operations early.
+fn cancel_all(operations: &[Arc<Operation>], rings: &[Ring]) {
+    for operation in operations {
+        // The entry has the address of the operation, which is not another's as long as the
+        // completer has it.
+        if let Some(ring) = operation.ring() {
+            rings[ring].cancel(Some(operation));
         }
     }
 }

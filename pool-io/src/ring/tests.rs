@@ -108,6 +108,19 @@ fn a_refusal_for_good_ends_what_was_submitted() {
     assert_eq!(ring.in_flight(), 0);
 }
 
+/// Reproduces a bug: the drop of a ring cancelled the read of its pipe once, and waited for good if
+/// the kernel did not find it just then.
+#[test]
+fn the_drop_of_a_ring_repeats_a_cancel_that_was_in_vain() {
+    let Some((ring, _event)) = ring(2) else {
+        return;
+    };
+    assert!(ring.sleep(|| false).is_empty());
+    assert!(ring.hint.is_in_flight());
+    ring.vain_cancels.store(2, Ordering::Relaxed);
+    drop(ring);
+}
+
 /// Before the ring listens to its pipe, and while it does.
 #[test]
 fn a_worker_sleeps_beside_a_ring_that_refuses_for_good() {

@@ -95,6 +95,16 @@ pub(crate) struct Forbidden {
 
 /// Makes system calls fail, in this process, for good.
 pub(crate) fn forbid_system_calls(calls: Forbidden) {
+    const ALL_THREADS: libc::c_long = 1;
+    forbid(calls, ALL_THREADS);
+}
+
+/// Makes system calls of this thread fail, for good.
+pub(crate) fn forbid_system_calls_here(calls: Forbidden) {
+    forbid(calls, 0);
+}
+
+fn forbid(calls: Forbidden, flags: libc::c_long) {
     const LOAD: u16 = 0x20;
     const SKIP_UNLESS_EQUAL: u16 = 0x15;
     const RETURN: u16 = 0x06;
@@ -139,8 +149,7 @@ pub(crate) fn forbid_system_calls(calls: Forbidden) {
     // fields of what it is given.
     unsafe {
         assert_eq!(libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
-        // All threads of the process, as the test harness has some.
-        let result = libc::syscall(libc::SYS_seccomp, 1, 1, &raw const program);
+        let result = libc::syscall(libc::SYS_seccomp, 1, flags, &raw const program);
         assert_eq!(result, 0, "{}", std::io::Error::last_os_error());
     }
 }

@@ -16,14 +16,17 @@ suite::suite!(ring, IoBackend::Ring);
 
 // A kernel without rings, a filter that forbids them, and filters that forbid a registration.
 mod refusals {
+    use std::io::Write as _;
+
     use pool_io::{self as io, IoBackend, OpenOptions, ThreadPoolBuilderExt as _};
     use pool_std::{BuildError, ThreadPoolBuilder};
 
     use crate::{
         child::{
-            Forbidden, files_and_threads, files_and_threads_after, forbid_system_calls, in_child,
+            Forbidden, files_and_threads, files_and_threads_after, forbid_system_calls,
+            forbid_system_calls_here, in_child,
         },
-        suite::is_available,
+        suite::{is_available, pipe_to_read, pool, raw_error},
         support::wait_for,
     };
 
@@ -65,6 +68,36 @@ mod refusals {
                     .is_ok()
             );
             assert_eq!(pool.install(io::backend), IoBackend::HelperThreads);
+        });
+    }
+
+    /// Reproduces a bug: what the kernel refused to the thread that cancelled closed the ring for its
+    /// worker.
+    #[test]
+    fn a_filter_of_the_thread_that_cancels() {
+        let name = "refusals::a_filter_of_the_thread_that_cancels";
+        if !is_available(IoBackend::Ring) {
+            return;
+        }
+        in_child(name, || {
+            let pool = pool(IoBackend::Ring, 1);
+            let ((silent, _writer), (ready, mut other_end)) = (pipe_to_read(), pipe_to_read());
+            let read = pool.install(|| io::read(&silent, vec![0; 8]));
+            std::thread::scope(|threads| {
+                threads.spawn(|| {
+                    forbid_system_calls_here(Forbidden {
+                        call: libc::SYS_io_uring_enter,
+                        second_argument: None,
+                        error: libc::EPERM,
+                    });
+                    read.cancel();
+                });
+            });
+            assert_eq!(raw_error(read.wait()), libc::ECANCELED);
+            other_end.write_all(b"abc").unwrap();
+            let read = pool.install(|| io::read(&ready, vec![0; 8]).wait());
+            assert_eq!(read.unwrap().data(), b"abc");
+            pool.shutdown().unwrap();
         });
     }
 

@@ -24,7 +24,9 @@ macro_rules! suite {
             $module, $backend;
             files: round_trip short_reads_and_the_end no_bytes_at_once_are_not_the_end
                 an_empty_buffer_does_not_wait full_device closed_pipe bad_input options_open_as_those_of_std_do
-                streams_that_fail_do_not_wait;
+                streams_that_fail_do_not_wait transfers_at_the_current_position_take_turns
+                direct_reads_move_the_current_position_on
+                streams_do_without_a_call_that_a_filter_forbids;
             waits: a_wait_runs_other_jobs a_blocking_wait_runs_none a_wait_sleeps_without_jobs
                 waits_do_not_nest_without_limit a_worker_runs_jobs_while_many_wait
                 threads_that_lend_their_worker_wait workers_sleep_and_wake_with_each_protocol;

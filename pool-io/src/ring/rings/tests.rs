@@ -42,7 +42,7 @@ fn on_a_worker(test: impl FnOnce(&Rings) + Send) {
     let Some(pool) = pool(1) else { return };
     pool.install(|| {
         driver::with(PoolIo::default, |_, io| match io.existing() {
-            Some(Backend::Ring(rings)) => test(rings),
+            Some(Backend::Ring(rings)) => test(&rings),
             _ => unreachable!("the builder has made rings"),
         });
     });

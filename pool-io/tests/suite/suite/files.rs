@@ -106,6 +106,92 @@ pub(crate) fn an_empty_buffer_does_not_wait(backend: IoBackend, _name: &str) {
     });
 }
 
+/// If two rings took the same position, the later record would replace the earlier one.
+pub(crate) fn transfers_at_the_current_position_take_turns(backend: IoBackend, name: &str) {
+    const RECORDS: usize = 2000;
+    const RECORD: [u8; 100] = [7; 100];
+    let path = TempFile::with(name, b"");
+    let options = OpenOptions::new().read(true).write(true);
+    let pool = pool(backend, 2);
+    let file = pool.install(|| io::open(&path.0, &options).wait().unwrap());
+    let write = || {
+        for _ in 0..RECORDS {
+            assert_eq!(
+                io::write(&file, RECORD.to_vec()).wait().unwrap().bytes,
+                RECORD.len()
+            );
+        }
+    };
+    pool.install(|| pool_std::join(write, write));
+    let written = fs::read(&path.0).unwrap();
+    assert_eq!(written.len(), 2 * RECORDS * RECORD.len());
+    assert!(written.iter().all(|&byte| byte == RECORD[0]), "a hole");
+    // A new description begins at the start. The two reads are in flight together.
+    let numbers: Vec<u8> = (0..=255).collect();
+    fs::write(&path.0, &numbers).unwrap();
+    let file = path.open();
+    let reads = pool.install(|| [(); 2].map(|()| io::read(&file, vec![0; 128])));
+    let mut read = reads.map(|read| read.wait().unwrap().data().to_vec());
+    read.sort();
+    assert_eq!(read.concat(), numbers);
+}
+
+/// Reproduces a bug: a ring does not write the position back after a read that bypasses the cache.
+pub(crate) fn direct_reads_move_the_current_position_on(backend: IoBackend, name: &str) {
+    const BLOCK: usize = 4096;
+    let text: Vec<u8> = (0..2 * BLOCK).map(|index| (index / BLOCK) as u8).collect();
+    let path = TempFile::with(name, &text);
+    let pool = pool(backend, 1);
+    let options = OpenOptions::new().read(true).custom_flags(libc::O_DIRECT);
+    let Ok(file) = pool.install(|| io::open(&path.0, &options).wait()) else {
+        eprintln!("this file system has no direct reads");
+        return;
+    };
+    for expected in 0..2 {
+        let read = match pool.install(|| io::read(&file, aligned(BLOCK)).wait()) {
+            Ok(read) => read,
+            Err(error) if error.error.raw_os_error() == Some(libc::EINVAL) => {
+                eprintln!("direct reads need other addresses here");
+                return;
+            }
+            Err(error) => panic!("{error:?}"),
+        };
+        assert_eq!(read.data(), vec![expected; BLOCK], "block {expected}");
+    }
+}
+
+/// Returns a buffer at an address that direct reads accept, if the allocator has one.
+fn aligned(length: usize) -> Vec<u8> {
+    let buffers: Vec<_> = (0..1000).map(|_| vec![9; length]).collect();
+    let is_aligned = |buffer: &Vec<u8>| buffer.as_ptr().addr() % 4096 == 0;
+    let found = buffers.into_iter().find(is_aligned);
+    found.unwrap_or_else(|| vec![9; length])
+}
+
+/// Reproduces a bug: the error of a filter that allows only what it knows was taken for that of the
+/// stream.
+pub(crate) fn streams_do_without_a_call_that_a_filter_forbids(backend: IoBackend, name: &str) {
+    in_child(name, || {
+        let pool = pool(backend, 1);
+        for call in [libc::SYS_preadv2, libc::SYS_pwritev2] {
+            forbid_system_calls(Forbidden {
+                call,
+                second_argument: None,
+                error: libc::EPERM,
+            });
+        }
+        let (reader, writer) = pipe().unwrap();
+        let (reader, writer) = (File::new(reader).unwrap(), File::new(writer).unwrap());
+        let read = pool.install(|| io::read(&reader, vec![0; 16]));
+        let written = pool.install(|| io::write(&writer, b"hello".to_vec()).wait());
+        assert_eq!(written.unwrap().bytes, 5);
+        assert_eq!(read.wait().unwrap().data(), b"hello");
+        // The file's own error.
+        let error = pool.install(|| io::read(&writer, vec![0; 16]).wait());
+        assert_eq!(raw_error(error), libc::EBADF);
+    });
+}
+
 pub(crate) fn full_device(backend: IoBackend, _name: &str) {
     pool(backend, 1).install(|| {
         let options = OpenOptions::new().write(true);
