@@ -152,10 +152,18 @@ impl Operation {
         };
         // SAFETY: 1. the request is borrowed under the lock; no backend has the operation yet.
         match unsafe { call.execute_at_once() } {
-            // The transfer would wait, or the system cannot tell, or a filter forbids to ask so.
-            Err(libc::EAGAIN | libc::EINTR | libc::EOPNOTSUPP | libc::ENOSYS | libc::EPERM) => {
+            Err(libc::EAGAIN | libc::EINTR) => {
                 state.is_polling = true;
                 false
+            }
+            // The system cannot tell, or a filter forbids to ask so.
+            Err(libc::EOPNOTSUPP | libc::ENOSYS | libc::EPERM) if state.request.is_permitted() => {
+                state.is_polling = true;
+                false
+            }
+            Err(libc::EOPNOTSUPP | libc::ENOSYS | libc::EPERM) => {
+                state.set_result(Err(libc::EBADF));
+                true
             }
             result => {
                 state.set_result(result);

@@ -164,6 +164,16 @@ impl Request {
         matches!(self, Self::Transfer { file, .. } if file.is_stream())
     }
 
+    /// Whether the descriptor was opened for a transfer in this direction.
+    pub(super) fn is_permitted(&self) -> bool {
+        match self {
+            Self::Transfer {
+                direction, file, ..
+            } => system::permits(file.as_fd(), *direction),
+            _ => true,
+        }
+    }
+
     /// Whether this begins at the current position of a file, and moves that on.
     pub(super) fn uses_current_position(&self) -> bool {
         match self {

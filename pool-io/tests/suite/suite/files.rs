@@ -163,7 +163,7 @@ pub(crate) fn direct_reads_move_the_current_position_on(backend: IoBackend, name
 /// Returns a buffer at an address that direct reads accept, if the allocator has one.
 fn aligned(length: usize) -> Vec<u8> {
     let buffers: Vec<_> = (0..1000).map(|_| vec![9; length]).collect();
-    let is_aligned = |buffer: &Vec<u8>| buffer.as_ptr().addr() % 4096 == 0;
+    let is_aligned = |buffer: &Vec<u8>| buffer.as_ptr().addr().is_multiple_of(4096);
     let found = buffers.into_iter().find(is_aligned);
     found.unwrap_or_else(|| vec![9; length])
 }
