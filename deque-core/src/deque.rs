@@ -28,7 +28,7 @@ mod worker;
 #[cfg(all(test, feature = "alloc"))]
 mod tests;
 
-pub use bias::FencePrice;
+pub use bias::{FencePrice, IS_MULTI_COPY_ATOMIC};
 pub use handle::Handle;
 #[cfg(all(feature = "alloc", target_has_atomic = "ptr"))]
 pub use heap::{ArcStealer, ArcWorker};

@@ -21,8 +21,8 @@ mod steal;
 #[cfg(feature = "alloc")]
 pub use deque::Growable;
 pub use deque::{
-    AlreadyOwned, Deque, FastPush, FencePrice, Fixed, Full, Handle, Order, Position, Stealer,
-    Storage, TakeBack, Worker,
+    AlreadyOwned, Deque, FastPush, FencePrice, Fixed, Full, Handle, IS_MULTI_COPY_ATOMIC, Order,
+    Position, Stealer, Storage, TakeBack, Worker,
 };
 #[cfg(all(feature = "alloc", target_has_atomic = "ptr"))]
 pub use deque::{ArcStealer, ArcWorker};

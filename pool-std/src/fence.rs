@@ -8,6 +8,7 @@ use std::{
     sync::atomic::{AtomicU8, Ordering, compiler_fence, fence},
 };
 
+use deque_core::IS_MULTI_COPY_ATOMIC;
 use pool_core::{FencePrice, progress::AsymmetricFence};
 
 use crate::{system, thread_pool::environment};
@@ -142,7 +143,9 @@ impl ProcessBarrier {
         // Ordering: Relaxed; the answer is the same for all threads.
         match KIND.load(Ordering::Relaxed) {
             UNKNOWN => {
-                let kind = if is_allowed() && system::register_process_fence() && price::measure() {
+                // Elsewhere a light half would have to be a fence, see `AsymmetricFence`.
+                let is_asked = IS_MULTI_COPY_ATOMIC && is_allowed();
+                let kind = if is_asked && system::register_process_fence() && price::measure() {
                     BY_SYSTEM
                 } else {
                     BY_FENCES
@@ -211,6 +214,18 @@ mod tests {
     };
 
     use super::*;
+
+    /// Reproduces a bug: on POWER, reads of thread progress would have relied on it.
+    #[test]
+    fn the_system_fences_only_where_stores_reach_all_processors_at_once() {
+        let is_power_or_old_arm = cfg!(any(
+            target_arch = "powerpc",
+            target_arch = "powerpc64",
+            target_arch = "arm",
+        ));
+        assert!(!(IS_MULTI_COPY_ATOMIC && is_power_or_old_arm));
+        assert!(IS_MULTI_COPY_ATOMIC || !ProcessBarrier::is_by_system());
+    }
 
     /// What one side of Dekker's algorithm has written, and read of the other side. In cache lines
     /// of its own, so that a store takes long.

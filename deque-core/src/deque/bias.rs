@@ -92,9 +92,16 @@ impl ProcessFence {
 }
 
 /// Whether the processor makes a store visible to all other processors at once, according to the
-/// documents of its architecture. Elsewhere deques stay fenced, as the documentation of
-/// [`FencePrice`] says.
-pub(super) const IS_MULTI_COPY_ATOMIC: bool = cfg!(any(
+/// documents of its architecture: it is multi-copy atomic. Elsewhere deques stay fenced, as the
+/// documentation of [`FencePrice`] says.
+///
+/// # Examples
+/// A fence whose light half only binds the compiler needs such a processor:
+/// ```
+/// const LIGHT_FENCES_ARE_FREE: bool = deque_core::IS_MULTI_COPY_ATOMIC;
+/// assert!(LIGHT_FENCES_ARE_FREE || !cfg!(target_arch = "x86_64"));
+/// ```
+pub const IS_MULTI_COPY_ATOMIC: bool = cfg!(any(
     target_arch = "x86",
     target_arch = "x86_64",
     target_arch = "aarch64",

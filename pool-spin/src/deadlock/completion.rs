@@ -92,6 +92,9 @@ impl<S: DetectsDeadlocks> Completion<S> {
         if !ptr::eq(worker.0.registry(), self.pool.registry()) {
             return Err(WaitError::OtherPool);
         }
+        // Not under the lock, which masks interrupts: this moves all operations that the job has
+        // scheduled, and wakes workers. `mark_blocked` finds none of them then.
+        worker.0.notify_leftovers();
         let mut progress = self.progress.lock();
         match *progress {
             Progress::Complete => {
