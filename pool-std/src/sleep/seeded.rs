@@ -99,11 +99,15 @@ impl SleepProtocol for Seeded {
         fence(Ordering::SeqCst);
         if has_work() {
             turns.unregister(member);
+            latch.wake_up();
+            // What it has seen may be for others alone, such as an operation that is due while this
+            // worker reads.
+            turns.point(member);
         } else {
             // Liveness: a thread that queues a job, or sets the latch, wakes the worker.
             turns.sleep(member);
+            latch.wake_up();
         }
-        latch.wake_up();
     }
 
     /// The begin of the job is a point.

@@ -19,6 +19,7 @@ use pool_std::{
 use proptest::prelude::*;
 
 mod counts;
+mod found;
 mod program;
 mod run;
 
