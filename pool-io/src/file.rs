@@ -8,7 +8,7 @@ use std::{
 
 use libc::c_int;
 
-use crate::system;
+use crate::{call::Direction, system};
 
 /// A file, pipe, socket or terminal on which operations run.
 ///
@@ -43,7 +43,8 @@ impl File {
     pub fn new(descriptor: impl Into<OwnedFd>) -> io::Result<Self> {
         let descriptor = descriptor.into();
         let is_stream = system::is_stream(descriptor.as_fd())?;
-        let is_direct = system::is_direct(descriptor.as_fd());
+        let flags = system::flags(descriptor.as_fd());
+        let is_direct = flags.is_some_and(|flags| flags & libc::O_DIRECT != 0);
         let inner = Inner {
             descriptor,
             is_stream,
@@ -62,6 +63,17 @@ impl File {
     /// Whether reads bypass the page cache, by a flag that was set when this was created.
     pub(super) fn is_direct(&self) -> bool {
         self.0.is_direct
+    }
+
+    /// Whether the descriptor was opened for transfers in this direction, as far as the system
+    /// tells.
+    pub(super) fn permits(&self, direction: Direction) -> bool {
+        let other_way = match direction {
+            Direction::Read => libc::O_WRONLY,
+            Direction::Write => libc::O_RDONLY,
+        };
+        let flags = system::flags(self.as_fd());
+        flags.is_none_or(|flags| flags & libc::O_ACCMODE != other_way)
     }
 
     pub(super) fn raw(&self) -> RawFd {

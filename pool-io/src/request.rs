@@ -169,7 +169,7 @@ impl Request {
         match self {
             Self::Transfer {
                 direction, file, ..
-            } => system::permits(file.as_fd(), *direction),
+            } => file.permits(*direction),
             _ => true,
         }
     }

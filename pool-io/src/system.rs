@@ -7,8 +7,6 @@ use std::{
     time::Duration,
 };
 
-use crate::call::Direction;
-
 /// Locks a mutex of this crate, which a panic never leaves half-changed.
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
@@ -47,21 +45,8 @@ fn status(descriptor: BorrowedFd<'_>) -> io::Result<libc::stat> {
     Ok(status)
 }
 
-/// Whether reads and writes of a descriptor bypass the page cache.
-pub(super) fn is_direct(descriptor: BorrowedFd<'_>) -> bool {
-    flags(descriptor).is_some_and(|flags| flags & libc::O_DIRECT != 0)
-}
-
-/// Whether a descriptor was opened for reads, or for writes, as far as the system tells.
-pub(super) fn permits(descriptor: BorrowedFd<'_>, direction: Direction) -> bool {
-    let one_way = match direction {
-        Direction::Read => libc::O_WRONLY,
-        Direction::Write => libc::O_RDONLY,
-    };
-    flags(descriptor).is_none_or(|flags| flags & libc::O_ACCMODE != one_way)
-}
-
-fn flags(descriptor: BorrowedFd<'_>) -> Option<libc::c_int> {
+/// Returns the flags with which a descriptor was opened, and those that were set since.
+pub(super) fn flags(descriptor: BorrowedFd<'_>) -> Option<libc::c_int> {
     // SAFETY: the call takes numbers only.
     let flags = unsafe { libc::fcntl(descriptor.as_raw_fd(), libc::F_GETFL) };
     (flags >= 0).then_some(flags)
