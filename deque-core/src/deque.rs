@@ -64,7 +64,7 @@ use ends::{AtomicBottom, AtomicTop};
 ///
 /// All are lock-free; push and LIFO pop are wait-free except when the buffer grows. If the system
 /// refuses a process fence that it granted before, thieves of a biased owner get
-/// [`Retry`](crate::Steal::Retry) until the owner pops.
+/// [`Retry`](crate::Steal::Retry) until the owner pops, ends the bias, or is dropped.
 ///
 /// # Examples
 /// ```

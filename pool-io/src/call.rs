@@ -96,9 +96,8 @@ impl Call {
                 Self::Transfer {
                     is_stream: true, ..
                 } => match self.execute_at_once() {
-                    // The call does not exist, or not for this kind of file, or a filter forbids it.
-                    // If the file itself does not permit the transfer, the other call says so, too.
-                    Err(libc::EOPNOTSUPP | libc::ENOSYS | libc::EPERM) => self.transfer_ready(),
+                    // The call does not exist, or not for this kind of file.
+                    Err(libc::EOPNOTSUPP | libc::ENOSYS) => self.transfer_ready(),
                     result => return result,
                 },
                 Self::Transfer { .. } => self.transfer(),
@@ -113,7 +112,7 @@ impl Call {
     ///
     /// # Errors
     /// `EAGAIN` if nothing can be transferred; `EOPNOTSUPP` or `ENOSYS` if the system cannot tell;
-    /// `EPERM` perhaps if a filter forbids the call; other errors are those of the transfer.
+    /// other errors are those of the transfer.
     ///
     /// # Safety
     /// 1. As for [`execute`](Self::execute).
@@ -139,19 +138,27 @@ impl Call {
         // The position −1 stands for the current one. The kernel takes it in two halves, and a
         // 64-bit system reads only the first.
         let position = position.map_or(-1, u64::cast_signed);
-        // SAFETY: by obligation 1; the vector lives until the call returns.
-        let result: c_long = unsafe {
-            libc::syscall(
-                number,
-                descriptor,
-                &raw const vector,
-                1,
-                position,
-                0,
-                libc::RWF_NOWAIT,
-            )
+        let call = |descriptor: RawFd| {
+            // SAFETY: by obligation 1; the vector lives until the call returns.
+            let result: c_long = unsafe {
+                libc::syscall(
+                    number,
+                    descriptor,
+                    &raw const vector,
+                    1,
+                    position,
+                    0,
+                    libc::RWF_NOWAIT,
+                )
+            };
+            usize::try_from(result).map_err(|_| last_error())
         };
-        usize::try_from(result).map_err(|_| last_error())
+        let result = call(descriptor);
+        // A filter that forbids what it does not know may answer so, too, whatever the descriptor.
+        if result == Err(libc::EPERM) && call(-1) == Err(libc::EPERM) {
+            return Err(libc::ENOSYS);
+        }
+        result
     }
 
     /// Transfers the bytes that a ready stream accepts or has without waiting, on a system that

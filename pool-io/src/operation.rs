@@ -156,12 +156,12 @@ impl Operation {
                 state.is_polling = true;
                 false
             }
-            // The system cannot tell, or a filter forbids to ask so.
-            Err(libc::EOPNOTSUPP | libc::ENOSYS | libc::EPERM) if state.request.is_permitted() => {
+            // The system cannot tell.
+            Err(libc::EOPNOTSUPP | libc::ENOSYS) if state.request.is_permitted() => {
                 state.is_polling = true;
                 false
             }
-            Err(libc::EOPNOTSUPP | libc::ENOSYS | libc::EPERM) => {
+            Err(libc::EOPNOTSUPP | libc::ENOSYS) => {
                 state.set_result(Err(libc::EBADF));
                 true
             }
@@ -263,7 +263,7 @@ impl Operation {
             Err(error) => error,
         };
         let error = match error {
-            libc::EINTR | libc::EAGAIN if state.is_cancelled => libc::ECANCELED,
+            libc::EINTR | libc::EAGAIN | libc::EFAULT if state.is_cancelled => libc::ECANCELED,
             // The error is the same as when a thread of the process cannot be started.
             libc::ECANCELED if !state.is_cancelled => libc::EAGAIN,
             error => error,

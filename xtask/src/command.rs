@@ -28,7 +28,7 @@ use crate::{
 pub(crate) use first_failure::TestRun;
 pub(crate) use process_tree::{ProcessTree, end_all, lock};
 pub(crate) use processor_time::Stopwatch;
-pub(crate) use transcript::last_lines;
+pub(crate) use transcript::{LEFT_OUT, last_lines};
 use transcript::{Show, Transcript};
 
 /// No single command of a lane should take longer, even on a slow machine and in the background.

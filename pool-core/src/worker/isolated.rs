@@ -327,6 +327,7 @@ impl<P: Platform> IsolatedWait<'_, P> {
         // A handler may have scheduled operations. While this worker sleeps, none else leaves them.
         if worker.holds_operations() {
             lone_sleep.cancel();
+            self.state = State::Woken;
             return;
         }
         // Liveness: the thread that sets the latch finds that its waiter sleeps, and so sees this

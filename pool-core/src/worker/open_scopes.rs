@@ -89,12 +89,11 @@ impl OpenScopes {
     /// Notes that the deque ends at this position, because an older job was popped. Jobs that are
     /// pushed from now on take the positions of popped jobs, and may belong to any of these scopes.
     pub(super) fn lower_begins(&self, end: Position) {
-        // An outer scope does not begin later than an inner one.
+        // All of them: a scope that was created before another one may be completed within it.
         for scope in self.scopes() {
-            if end.is_at_or_after(scope.from.get()) {
-                break;
+            if !end.is_at_or_after(scope.from.get()) {
+                scope.from.set(end);
             }
-            scope.from.set(end);
         }
     }
 

@@ -11,8 +11,9 @@ use std::{
 
 use super::Stack;
 pub(crate) use super::unknown::{
-    num_processors_by_affinity, num_processors_of_machine, process_fence, register_process_fence,
-    registers_at_once, state_of_thread, thread_number, thread_time, threads, try_join,
+    JOINS_AT_ONCE, num_processors_by_affinity, num_processors_of_machine, process_fence,
+    register_process_fence, registers_at_once, state_of_thread, thread_number, thread_time,
+    threads, try_join,
 };
 use crate::sync::First;
 

@@ -17,7 +17,7 @@ use std::{
 use libc::{c_int, c_long, c_ulong};
 
 #[cfg(not(any(target_env = "gnu", target_env = "musl")))]
-pub(crate) use super::unknown::try_join;
+pub(crate) use super::unknown::{JOINS_AT_ONCE, try_join};
 use super::{Stack, ThreadState};
 
 /// A duration as the kernel reads it in a futex call.
@@ -247,6 +247,10 @@ fn up_to_the_limit(end: usize) -> Option<Stack> {
     let lowest = end.checked_sub(size)?;
     Some(Stack { lowest, size })
 }
+
+/// Whether [`try_join`] returns at once.
+#[cfg(any(target_env = "gnu", target_env = "musl"))]
+pub(crate) const JOINS_AT_ONCE: bool = true;
 
 /// Joins a thread if it has ended, and its thread-locals are destroyed, or else gives it back.
 #[cfg(any(target_env = "gnu", target_env = "musl"))]

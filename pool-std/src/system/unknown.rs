@@ -54,6 +54,9 @@ pub(crate) const fn stack_of_this_thread() -> Option<Stack> {
     None
 }
 
+/// Whether [`try_join`] returns at once.
+pub(crate) const JOINS_AT_ONCE: bool = false;
+
 /// Joins a thread if it has returned, or else gives it back. Waits until its thread-locals are
 /// destroyed, which no system here tells.
 pub(crate) fn try_join(thread: JoinHandle<()>) -> Result<(), JoinHandle<()>> {

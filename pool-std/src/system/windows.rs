@@ -98,6 +98,9 @@ pub(crate) fn stack_of_this_thread() -> Option<Stack> {
     Some(Stack { lowest, size })
 }
 
+/// Whether [`try_join`] returns at once.
+pub(crate) const JOINS_AT_ONCE: bool = true;
+
 /// Joins a thread if it has ended, and its thread-locals are destroyed, or else gives it back.
 pub(crate) fn try_join(thread: JoinHandle<()>) -> Result<(), JoinHandle<()>> {
     const HAS_ENDED: u32 = 0;

@@ -152,7 +152,9 @@ impl PoolHandle {
         if waits_for_itself(&self.registry) {
             return Err(ShutdownError::FromWorker);
         }
-        if self.registry.data().lazy.are_pending() {
+        let parts = self.registry.data();
+        // An owner that has given the pool up has ended it, or a thread that uses it still will.
+        if parts.lazy.are_pending() && !parts.idle.is_disowned() && parts.threads.are_none() {
             return Ok(());
         }
         wait_until_stopped(&self.registry)

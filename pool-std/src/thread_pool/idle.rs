@@ -110,9 +110,15 @@ impl Idle {
         let Some(round) = self.begin(registry, None) else {
             return true;
         };
-        if worker.is_some() {
+        if let Some(worker) = worker {
+            // An adopted thread may be the only worker, also of a pool whose waits are isolated.
+            let is_own = std::ptr::eq(worker.registry(), registry);
+            let run_one = match is_own {
+                true => WorkerThread::yield_now,
+                false => WorkerThread::help,
+            };
             // In a child, another thread of the parent may have had the lock.
-            return limit.poll(worker, WorkerThread::help, || {
+            return limit.poll(Some(worker), run_one, || {
                 fork::is_own_process(registry) && lock(&self.state).round != round
             });
         }
@@ -189,6 +195,11 @@ impl Idle {
             unsafe { latch.set() };
         }
         registry.remove_reference();
+    }
+
+    /// Whether the owner has given the pool up.
+    pub(crate) fn is_disowned(&self) -> bool {
+        lock(&self.state).is_disowned
     }
 
     /// Removes the owner's reference, the first time.

@@ -156,6 +156,12 @@ impl Threads {
         }
     }
 
+    /// Whether no thread has been started that has not ended.
+    pub(crate) fn are_none(&self) -> bool {
+        let running = lock(&self.running);
+        running.threads == usize::from(running.counts_end)
+    }
+
     /// Whether this thread is one of the pool's own.
     fn have_this_one(&self) -> bool {
         OWN_POOL.get() == self.pool.0
@@ -308,9 +314,12 @@ impl Threads {
         }
     }
 
-    /// Joins the threads that have ended, without waiting for the others.
+    /// Joins the threads that have ended, if the system does so without waiting for destructors,
+    /// which may need this thread.
     pub(crate) fn join_ended(&self) {
-        self.try_join_all();
+        if system::JOINS_AT_ONCE {
+            self.try_join_all();
+        }
     }
 
     /// Joins the threads that have ended. Returns whether all are joined.

@@ -15,6 +15,9 @@ use crate::speaker::Speaker;
 /// How many lines of an output stand in an error: its beginning and its end.
 const QUOTED: [usize; 2] = [40, 20];
 
+/// How a line ends that stands for others.
+pub(crate) const LEFT_OUT: &str = " lines ...";
+
 /// How many lines show what a program did last.
 const LAST: usize = 15;
 
@@ -153,7 +156,7 @@ fn quote(lines: &[String], first: fn(&str) -> bool) -> Vec<String> {
     }
     let left_out = lines.len() - head - tail;
     let mut quoted = lines[..head].to_vec();
-    quoted.push(format!("... {left_out} lines ..."));
+    quoted.push(format!("... {left_out}{LEFT_OUT}"));
     quoted.extend_from_slice(&lines[head + left_out..]);
     quoted
 }

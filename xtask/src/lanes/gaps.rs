@@ -12,11 +12,17 @@ pub(crate) fn gaps(lane: &str) -> Vec<&'static str> {
 fn of_this_machine() -> Vec<&'static str> {
     use std::thread::available_parallelism;
 
-    use io_uring::IoUring;
+    use io_uring::{IoUring, Probe, opcode};
     use rustix::thread::{MembarrierQuery, membarrier_query};
 
     use crate::command::Step;
 
+    // An operation of the oldest kernel whose rings suffice.
+    let has_rings = || {
+        let (ring, mut probe) = (IoUring::new(1)?, Probe::new());
+        ring.submitter().register_probe(&mut probe)?;
+        std::io::Result::Ok(probe.is_supported(opcode::Socket::CODE))
+    };
     let has_process_fence =
         membarrier_query().contains(MembarrierQuery::REGISTER_PRIVATE_EXPEDITED);
     let has_namespaces = || {
@@ -25,8 +31,8 @@ fn of_this_machine() -> Vec<&'static str> {
     };
     [
         (
-            IoUring::new(1).is_ok(),
-            "rings of pool-io: the kernel refuses io_uring",
+            has_rings().is_ok_and(|has_rings| has_rings),
+            "rings of pool-io: the kernel refuses io_uring, or is older than 5.19",
         ),
         (
             has_process_fence,

@@ -63,3 +63,17 @@ fn scopes_begin_where_the_deque_has_ended_meanwhile() {
         );
     });
 }
+
+/// A scope that was created first may be completed in the body of a later one.
+#[test]
+fn an_outer_scope_that_begins_later_is_lowered_too() {
+    let [first, second, third] = [1, 2, 3].map(|at| Position::from_word(8 * at));
+    let scopes = OpenScopes::new();
+    scopes.while_open(&|| None, third, 1, || {
+        scopes.while_open(&|| None, first, 1, || {
+            scopes.lower_begins(second);
+            assert_eq!(scopes.begin_of_innermost(), Some(first));
+        });
+        assert_eq!(scopes.begin_of_innermost(), Some(second));
+    });
+}

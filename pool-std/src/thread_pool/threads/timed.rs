@@ -11,7 +11,7 @@ impl Threads {
     pub(crate) fn wait_until_stopped_for(&self, limit: Limit, handlers: &ThreadHandlers) -> bool {
         // SAFETY: 1. this thread stays the worker until the call returns.
         let worker = unsafe { WorkerThread::current() };
-        let _waiter = self.count_waiting();
+        let waiter = self.count_waiting();
         let mut has_ended = false;
         let mut wait = || {
             if worker.is_none() {
@@ -34,6 +34,10 @@ impl Threads {
         match worker {
             Some(_) => wait(),
             None => handlers.around_wait(wait),
+        }
+        if worker.is_some_and(|worker| !fork::is_own_process(worker.registry())) {
+            // Its drop takes a lock, see above.
+            std::mem::forget(waiter);
         }
         has_ended
     }

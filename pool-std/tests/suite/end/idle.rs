@@ -83,6 +83,14 @@ fn wait_idle_runs_the_jobs_of_an_isolated_pool_on_its_only_thread() {
                 pool.wait_idle().unwrap();
             });
             assert_eq!(links.load(Relaxed), 10);
+            let [own, in_isolation] = [links.clone(), links.clone()];
+            pool.spawn(move || chain(5, own));
+            pool.wait_idle_timeout(LIMIT).unwrap();
+            pool_std::isolate(|| {
+                pool.spawn(move || chain(5, in_isolation));
+                pool.wait_idle_timeout(LIMIT).unwrap();
+            });
+            assert_eq!(links.load(Relaxed), 20);
         })
         .join()
         .unwrap();
