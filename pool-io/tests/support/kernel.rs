@@ -5,8 +5,8 @@ use std::{io, ptr, sync::OnceLock};
 /// The oldest kernel whose rings suffice.
 const LEAST: [u32; 2] = [5, 19];
 
-/// Whether the kernel has rings that suffice, and permits them. Asks the kernel itself, not the code
-/// under test.
+/// Whether the kernel has rings that suffice, and permits them. Asks the kernel itself, not the
+/// code under test.
 pub(crate) fn has_rings() -> bool {
     static REFUSED: OnceLock<Option<io::Error>> = OnceLock::new();
 
