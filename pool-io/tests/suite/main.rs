@@ -71,8 +71,8 @@ mod refusals {
         });
     }
 
-    /// Reproduces a bug: what the kernel refused to the thread that cancelled closed the ring for its
-    /// worker.
+    /// Reproduces a bug: what the kernel refused to the thread that cancelled closed the ring for
+    /// its worker.
     #[test]
     fn a_filter_of_the_thread_that_cancels() {
         let name = "refusals::a_filter_of_the_thread_that_cancels";

@@ -20,9 +20,9 @@ use super::{
     within_limit, work,
 };
 
-/// Reproduces a bug: a worker that reads cannot run an operation that is due. It did not sleep while
-/// there was one, and in a seeded pool it came to no point where another worker could run it. A
-/// random program found it.
+/// Reproduces a bug: a worker that reads cannot run an operation that is due. It did not sleep
+/// while there was one, and in a seeded pool it came to no point where another worker could run it.
+/// A random program found it.
 #[test]
 fn a_worker_that_reads_lets_others_run_what_is_due() {
     let nothing = Program::new;
