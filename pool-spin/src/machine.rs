@@ -137,8 +137,9 @@ pub trait CoreParker: Parker + Send + Sync + 'static {
 ///
 /// A pool does not know of sections in which other code has masked interrupts, such as those of the
 /// crates `critical-section` and `cortex-m`. Handlers may run in the middle of such a section if
-/// the code in it calls [`restore`](Self::restore), releases an `InterruptLock` that was locked before
-/// the section, or waits as a worker. So it must do none of these, although no type prevents it.
+/// the code in it calls [`restore`](Self::restore), releases an `InterruptLock` that was locked
+/// before the section, or waits as a worker. So it must do none of these, although no type prevents
+/// it.
 ///
 /// # Examples
 /// See [`Ipi`], whose example has a board without interrupts.
