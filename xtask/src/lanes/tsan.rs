@@ -2,12 +2,13 @@
 
 use anyhow::Result;
 
-use super::{FREEING_EXAMPLES, need_x86_64_linux};
+use super::{FREEING_EXAMPLES, need_make, need_x86_64_linux};
 use crate::{command::Step, rustup, target};
 
 pub(super) fn run(_quick: bool) -> Result<u64> {
     const TARGET: &str = "x86_64-unknown-linux-gnu";
     need_x86_64_linux()?;
+    need_make()?;
     rustup::need_nightly(&["rust-src"])?;
     let sanitized = |command: &str, arguments: &[&str]| {
         // The standard library too, or its atomics are not seen.
