@@ -1,16 +1,19 @@
 //! Isolated waits on threads: what they run, and that they end.
 
 use std::{
+    boxed::Box,
     cell::RefCell,
     panic::{AssertUnwindSafe, catch_unwind},
     ptr::NonNull,
     sync::{
-        Barrier, Mutex,
+        Arc, Barrier, Mutex,
         atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst},
     },
     thread, thread_local,
     vec::Vec,
 };
+
+use progress_core::Operation;
 
 use crate::{
     Isolation, JobContext, Registry,
@@ -18,7 +21,10 @@ use crate::{
     latch::BlockingLatch,
     queue::JobQueue as _,
     scope::ScopeCore,
-    testing::{Test, TestQueue, registry, with_pool, with_worker},
+    testing::{
+        Accounted, Test, TestJec, TestQueue, accounting::accounted, registry, with_pool,
+        with_registry, with_worker,
+    },
     worker::WorkerThread,
 };
 
@@ -278,38 +284,7 @@ fn an_isolated_scope_leaves_older_jobs_alone() {
     }
 }
 
-/// A yield in the body of an isolated scope runs an older job of the call, and the scope's own job
-/// takes its position.
-#[test]
-fn an_isolated_scope_runs_its_job_after_a_yield() {
-    for isolation in [Isolation::Subtree, Isolation::Nothing] {
-        let registry = registry::<Test>(1);
-        with_worker(&registry, 0, |worker| {
-            let order = Mutex::new(Vec::new());
-            let outer = ScopeCore::new(Some(worker), &registry);
-            let old = numbered(&outer, 1, &order);
-            outer.add_job(Some(worker));
-            outer.complete(Some(worker), || {
-                worker.isolate(isolation, || {
-                    // SAFETY: `as_job_ref`: 1. it stays to the end of the scope; 2. any thread may
-                    // set the latch. `post`: 1. once.
-                    unsafe { worker.post(old.as_job_ref()) };
-                    let inner = ScopeCore::new(Some(worker), &registry);
-                    let new = numbered(&inner, 2, &order);
-                    inner.complete(Some(worker), || {
-                        assert!(worker.yield_now());
-                        inner.add_job(Some(worker));
-                        // SAFETY: as above.
-                        unsafe { worker.post(new.as_job_ref()) };
-                    });
-                });
-            });
-            assert_eq!(*order.lock().unwrap(), [1, 2]);
-        });
-    }
-}
-
-/// Reproduces a bug: after such a yield, the wait ran a job from before the isolated call.
+/// Reproduces a bug: after a yield in its body, an isolated scope ran a job from before the call.
 #[test]
 fn an_isolated_scope_leaves_older_jobs_alone_after_a_yield() {
     for isolation in [Isolation::Subtree, Isolation::Nothing] {
@@ -434,5 +409,45 @@ fn isolation_is_never_relaxed() {
         let panics = || worker.isolate(Isolation::Nothing, || panic!("in an isolated closure"));
         assert!(catch_unwind(AssertUnwindSafe(panics)).is_err());
         check(Isolation::Anything);
+    });
+}
+
+/// Reproduces a bug: a worker that falls asleep in an isolated wait completes a deadlock. What the
+/// handler scheduled stayed with that worker, which slept on.
+#[test]
+fn what_a_deadlock_handler_schedules_is_not_left_to_an_isolated_sleeper() {
+    let waiter = Arc::new(Mutex::new(None));
+    let [is_run, is_blocked] = [(); 2].map(|()| Arc::new(AtomicBool::new(false)));
+    let (sleeper, flag) = (waiter.clone(), is_run.clone());
+    let registry = accounted::<TestJec>(3, move |_| {
+        if *sleeper.lock().unwrap() == Some(thread::current().id()) {
+            let flag = flag.clone();
+            let operation = Operation::new(move || flag.store(true, SeqCst));
+            // SAFETY: 1. the handler runs on a worker, in the middle of falling asleep.
+            let worker = unsafe { WorkerThread::<Accounted>::current() }.unwrap();
+            worker.schedule(Box::new(operation));
+        }
+    });
+    with_registry(&registry, |registry| {
+        // The last worker to sleep, or the handler runs elsewhere.
+        let first = |_: JobContext<'_, Accounted>| {
+            *waiter.lock().unwrap() = Some(thread::current().id());
+            while !is_blocked.load(SeqCst) || registry.num_sleeping() == 0 {
+                thread::yield_now();
+            }
+        };
+        let second = |context: JobContext<'_, Accounted>| {
+            let ticket = context.worker().mark_blocked().unwrap();
+            is_blocked.store(true, SeqCst);
+            while !is_run.load(SeqCst) {
+                thread::yield_now();
+            }
+            registry.deadlock().mark_self_unblocked(ticket).unwrap();
+        };
+        registry.in_worker(|worker, _| {
+            worker.isolate(Isolation::Nothing, || {
+                worker.join_context(first, second, false)
+            });
+        });
     });
 }
