@@ -284,9 +284,11 @@ fn an_isolated_scope_leaves_older_jobs_alone() {
     }
 }
 
-/// Reproduces a bug: after a yield in its body, an isolated scope ran a job from before the call.
+/// After a yield in the scope's body, the deque ends before the scope's start, and the scope's next
+/// job takes the position of an older one. Reproduces a bug: the scope also ran a job from before
+/// the call.
 #[test]
-fn an_isolated_scope_leaves_older_jobs_alone_after_a_yield() {
+fn an_isolated_scope_runs_its_own_job_alone_after_a_yield() {
     for isolation in [Isolation::Subtree, Isolation::Nothing] {
         let registry = registry::<Test>(1);
         with_worker(&registry, 0, |worker| {
@@ -302,25 +304,28 @@ fn an_isolated_scope_leaves_older_jobs_alone_after_a_yield() {
                 worker.isolate(isolation, || {
                     post(1);
                     let inner = ScopeCore::new(Some(worker), &registry);
-                    inner.add_job(Some(worker));
+                    let new = numbered(&inner, 3, &order);
+                    inner.add_jobs(Some(worker), 2);
                     thread::scope(|threads| {
                         inner.complete(Some(worker), || {
                             assert!(worker.yield_now());
+                            // SAFETY: as above.
+                            unsafe { worker.post(new.as_job_ref()) };
                             threads.spawn(|| {
                                 while registry.num_sleeping() == 0
-                                    && order.lock().unwrap().len() == 1
+                                    && order.lock().unwrap().len() <= 2
                                 {
                                     thread::yield_now();
                                 }
-                                // SAFETY: 1. the job that was added; 2. the pool is alive.
+                                // SAFETY: 1. the second job that was added; 2. the pool is alive.
                                 unsafe { ScopeCore::job_done(&raw const inner) };
                             });
                         });
                     });
                 });
-                assert_eq!(*order.lock().unwrap(), [2]);
+                assert_eq!(*order.lock().unwrap(), [2, 3]);
             });
-            assert_eq!(*order.lock().unwrap(), [2, 1]);
+            assert_eq!(*order.lock().unwrap(), [2, 3, 1]);
         });
     }
 }
