@@ -264,12 +264,10 @@ impl Step {
             tree.kill()?;
         }
         let end = status.map_or("timed out".to_owned(), |status| status.to_string());
+        let time = stopwatch.read_with(tree.usage().map(|usage| usage.total()));
         match show {
-            Show::AsItComes => say!("took {}", stopwatch.read()),
-            Show::AtTheEnd => {
-                let seconds = stopwatch.seconds();
-                say!("$ {shown}: {end} after {seconds} s\n{}", transcript.whole());
-            }
+            Show::AsItComes => say!("took {time}"),
+            Show::AtTheEnd => say!("$ {shown}: {end} after {time}\n{}", transcript.whole()),
         }
         match status {
             Some(status) if status.success() => Ok(transcript),

@@ -112,7 +112,8 @@ impl Image {
         let out = read_lines(tree.take_stdout(), show);
         let err = read_lines(tree.take_stderr(), show);
         let start = Instant::now();
-        let (status, processor_time) = tree.wait_and_measure(start + limit)?;
+        let status = tree.wait_until(start + limit)?;
+        let processor_time = tree.usage().map(|usage| usage.own);
         let time = start.elapsed();
         let outcome = match status {
             None => {

@@ -4,6 +4,7 @@
 //! would leave the others running, with the output still open.
 
 use std::{
+    cell::Cell,
     io,
     process::{self, ChildStderr, ChildStdout, Command, ExitStatus},
     sync::{Arc, Mutex, MutexGuard, Once, PoisonError, Weak},
@@ -13,7 +14,7 @@ use std::{
 
 use process_wrap::std::{ChildWrapper, CommandWrap};
 
-use super::processor_time::processor_time_of;
+use super::processor_time::{self, Usage};
 
 /// How often a wait with a deadline asks whether the command has ended.
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
@@ -30,6 +31,7 @@ static RUNNING: Mutex<Vec<Weak<Child>>> = Mutex::new(Vec::new());
 /// A running command with its descendants: a process group on Unix, a job object on Windows.
 pub(crate) struct ProcessTree {
     child: Arc<Child>,
+    usage: Cell<Option<Usage>>,
 }
 
 impl ProcessTree {
@@ -50,7 +52,8 @@ impl ProcessTree {
         let child = Arc::new(Mutex::new(command.spawn()?));
         running.retain(|tree| tree.strong_count() > 0);
         running.push(Arc::downgrade(&child));
-        Ok(Self { child })
+        let usage = Cell::new(None);
+        Ok(Self { child, usage })
     }
 
     /// Takes the standard output, which must be piped.
@@ -63,10 +66,14 @@ impl ProcessTree {
         lock(&self.child).stderr().take().expect("stderr is piped")
     }
 
-    /// Waits until the command has ended, or until the deadline; returns None then.
+    /// Waits until the command has ended, or until the deadline; returns None then. Counts the
+    /// processor time of a command that has ended for this thread's lane.
     pub(crate) fn wait_until(&self, deadline: Instant) -> io::Result<Option<ExitStatus>> {
         loop {
-            if let Some(status) = lock(&self.child).try_wait()? {
+            if let Some(status) = self.status()? {
+                if let Some(usage) = self.usage.get() {
+                    processor_time::count(usage.total());
+                }
                 return Ok(Some(status));
             }
             let remaining = deadline.saturating_duration_since(Instant::now());
@@ -77,24 +84,22 @@ impl ProcessTree {
         }
     }
 
-    /// Waits as [`wait_until`](Self::wait_until) does. Returns also how long the command itself,
-    /// without its descendants, kept processors busy, if the system tells.
-    pub(crate) fn wait_and_measure(
-        &self,
-        deadline: Instant,
-    ) -> io::Result<(Option<ExitStatus>, Option<Duration>)> {
-        let process = lock(&self.child).id();
-        let mut time = None;
-        loop {
-            let next = deadline.min(Instant::now() + POLL_INTERVAL);
-            // Read before the wait: afterwards the process may be gone. A poll's time is missing
-            // then.
-            time = processor_time_of(process).or(time);
-            let status = self.wait_until(next)?;
-            if status.is_some() || next == deadline {
-                return Ok((status, time));
-            }
+    /// Returns how the command has ended, if it has. Reads its usage before.
+    fn status(&self) -> io::Result<Option<ExitStatus>> {
+        let mut child = lock(&self.child);
+        let usage = Usage::of(child.id());
+        self.usage.set(usage.or(self.usage.get()));
+        if usage.is_some_and(|usage| !usage.has_ended) {
+            // If it ends only now, its times are not complete, and it is gone after this.
+            return Ok(None);
         }
+        child.try_wait()
+    }
+
+    /// Returns how long the command kept processors busy until it was last waited for, if the
+    /// system tells.
+    pub(crate) fn usage(&self) -> Option<Usage> {
+        self.usage.get()
     }
 
     /// Ends the command and its descendants.
