@@ -112,7 +112,8 @@ impl WorkerTracer {
 }
 
 impl Observer for WorkerTracer {
-    #[inline]
+    // Where a worker reports an event, the event is a constant, and so is most of its record.
+    #[inline(always)]
     fn observe(&self, event: Event, clock: Clock) {
         if let Some(ring) = &self.0 {
             ring.tracer.observe(event, clock);
