@@ -200,8 +200,8 @@ pub(crate) fn more_streams_than_the_process_may_open(backend: IoBackend, name: &
 /// has submitted the operation.
 pub(crate) fn an_operation_for_which_no_thread_is_left_fails(backend: IoBackend, name: &str) {
     in_child(name, || {
-        let path = TempFile::with(name, b"text");
-        let file = path.open();
+        // The name goes away before this process becomes a user who may not remove it.
+        let file = TempFile::with(name, b"text").open();
         let pool = pool(backend, 2);
         allow_no_more_threads();
         for _ in 0..3 {
