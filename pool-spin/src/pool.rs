@@ -238,7 +238,9 @@ impl<S: System> SpinPool<S> {
             return Err(StillRunning);
         }
         self.registry.renew_reference();
-        lifecycle.finish_restart();
+        if lifecycle.finish_restart() {
+            self.registry.remove_reference();
+        }
         Ok(())
     }
 

@@ -4,8 +4,12 @@ use crate::primitive::{AtomicUsize, Ordering, spin_loop};
 
 /// The pool has ended: cores no longer become workers.
 const ENDED: usize = 1;
+/// The pool has ended, and a thread is restarting it.
+const RESTARTING: usize = 2;
+/// The pool was ended again while it was being restarted.
+const ENDED_AGAIN: usize = 4;
 /// One worker; the rest of the word counts them.
-const WORKER: usize = 2;
+const WORKER: usize = 8;
 
 /// Whether a pool has ended, and the number of cores that are its workers, in one word.
 pub(crate) struct Lifecycle(AtomicUsize);
@@ -32,31 +36,49 @@ impl Lifecycle {
         self.0.fetch_sub(WORKER, Ordering::Release);
     }
 
-    /// Ends the pool. Returns whether it was this call that ended it.
+    /// Ends the pool. Returns whether it was this call that ended it. During a restart, it was not:
+    /// the thread that restarts the pool ends it, see [`finish_restart`](Self::finish_restart).
     pub(crate) fn end(&self) -> bool {
-        // Ordering: Relaxed; it picks one caller. The registry's count of references orders the
-        // end.
-        self.0.fetch_or(ENDED, Ordering::Relaxed) & ENDED == 0
+        let update = |word| match word & (ENDED | RESTARTING) {
+            0 => Some(word | ENDED),
+            ENDED => None,
+            _ => Some(word | ENDED_AGAIN),
+        };
+        // Ordering: Release pairs with `finish_restart`, whose caller ends the pool. Otherwise this
+        // picks one caller, and the registry's count of references orders the end.
+        let before = self
+            .0
+            .fetch_update(Ordering::Release, Ordering::Relaxed, update);
+        before.is_ok_and(|before| before & ENDED == 0)
     }
 
     /// Begins a restart. Returns whether the caller may continue with it, which is true for one
     /// caller only, and only if the pool has ended and all workers have left.
     pub(crate) fn try_begin_restart(&self) -> bool {
         // The caller counts as a worker until `finish_restart`.
-        //
+        let restarting = ENDED | RESTARTING | WORKER;
         // Ordering: Acquire pairs with `leave`. All changes of the count are read-modify-writes, so
         // it pairs with each of them. Relaxed on failure: the caller does nothing.
         self.0
-            .compare_exchange(ENDED, ENDED | WORKER, Ordering::Acquire, Ordering::Relaxed)
+            .compare_exchange(ENDED, restarting, Ordering::Acquire, Ordering::Relaxed)
             .is_ok()
     }
 
-    /// Allows cores to become workers again.
-    pub(crate) fn finish_restart(&self) {
+    /// Allows cores to become workers again, unless the pool was ended since the restart began:
+    /// other threads may have seen by then that the pool runs. Returns whether it was; then the
+    /// caller ends it.
+    pub(crate) fn finish_restart(&self) -> bool {
         // This is not a store: workers may have arrived meanwhile for jobs that were left.
-        //
-        // Ordering: Release pairs with `join`.
-        self.0.fetch_sub(ENDED | WORKER, Ordering::Release);
+        let update = |word: usize| {
+            let has_ended = word & ENDED_AGAIN != 0;
+            let counted = (word & !(ENDED | RESTARTING | ENDED_AGAIN)) - WORKER;
+            Some(if has_ended { counted | ENDED } else { counted })
+        };
+        // Ordering: Release pairs with `join`, Acquire with `end`.
+        let before = self
+            .0
+            .fetch_update(Ordering::AcqRel, Ordering::Relaxed, update);
+        before.is_ok_and(|before| before & ENDED_AGAIN != 0)
     }
 }
 

@@ -7,7 +7,10 @@ use std::{
 };
 
 use super::*;
-use crate::{pool::lifecycle::Gate, progress::Operation};
+use crate::{
+    pool::lifecycle::{Gate, Lifecycle},
+    progress::Operation,
+};
 
 #[test]
 fn a_worker_may_come_late() {
@@ -184,6 +187,31 @@ fn an_end_just_as_a_worker_comes() {
             POOL.restart().unwrap();
         }
     });
+}
+
+/// Checks that a pool which another core, or a handler on this one, has seen running during a restart
+/// can be ended by it.
+#[test]
+fn an_end_during_a_restart_is_not_lost() {
+    let lifecycle = Lifecycle::new();
+    assert!(lifecycle.end());
+    assert!(lifecycle.try_begin_restart());
+    assert!(!lifecycle.try_begin_restart());
+    // The thread that restarts the pool ends it.
+    assert!(!lifecycle.end());
+    assert!(!lifecycle.end());
+    assert!(!lifecycle.join(false));
+    assert!(lifecycle.join(true));
+    assert!(lifecycle.finish_restart());
+    assert!(!lifecycle.join(false));
+    assert!(!lifecycle.try_begin_restart());
+    lifecycle.leave();
+
+    assert!(lifecycle.try_begin_restart());
+    assert!(!lifecycle.finish_restart());
+    assert!(lifecycle.join(false));
+    assert!(lifecycle.end());
+    assert!(!lifecycle.end());
 }
 
 /// Checks that jobs left when the pool ended run on workers that arrive later, before or after its
