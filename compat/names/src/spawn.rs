@@ -21,7 +21,7 @@ pub trait ThreadSpawn: private::Sealed {
 
 /// Starts threads with the standard library, which replaces a stack size that is too small by the
 /// smallest that the system allows.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct DefaultSpawn;
 
 impl ThreadSpawn for DefaultSpawn {

@@ -1,6 +1,6 @@
 //! Calls into a pool from outside, on a worker or as a guest. They keep the pool from being idle.
 
-use std::sync::Arc;
+use std::{sync::Arc, thread};
 
 use pool_core::{Call, Isolation};
 
@@ -264,13 +264,17 @@ pub(crate) struct Guests {
 const DEFAULT_STACK: usize = 2 << 20;
 
 impl Guests {
-    /// Creates the choice of a pool whose workers have stacks of this size. Without `are_possible`,
-    /// the pool has no guests at all.
+    /// Creates the choice of a pool. `stack_size` is what the program or its user has set for its
+    /// workers' stacks. Without `are_possible`, the pool has no guests at all.
     pub(crate) fn new(are_possible: bool, chosen: Option<bool>, stack_size: Option<usize>) -> Self {
         Self {
             are_possible: are_possible && chosen != Some(false),
             chosen,
-            least_stack: stack_size.unwrap_or(DEFAULT_STACK) / 2,
+            least_stack: match stack_size {
+                // Closures may need it. A thread with such a stack has used a little.
+                Some(size) => size - size / 8,
+                None => DEFAULT_STACK / 2,
+            },
         }
     }
 
@@ -284,9 +288,10 @@ impl Guests {
     }
 
     /// Whether the calling thread may be a guest now. A thread in a handler may not: as a worker,
-    /// it would run other jobs, which may wait for the end of the handler.
+    /// it would run other jobs, which may wait for the end of the handler. Nor may one that unwinds:
+    /// jobs that ask whether they panic, as the guard of a mutex does, would be told that they do.
     pub(crate) fn include_this_thread(self) -> bool {
-        !is_in_handler() && stack::has_left(self.least_stack)
+        !is_in_handler() && !thread::panicking() && stack::has_left(self.least_stack)
     }
 }
 

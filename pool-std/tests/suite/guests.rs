@@ -3,7 +3,7 @@
 use std::{
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
     sync::{
-        Arc,
+        Arc, Mutex,
         atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst},
         mpsc,
     },
@@ -294,23 +294,62 @@ fn pools_that_have_no_guests_install() {
     not(miri)
 ))]
 #[test]
-fn a_thread_with_a_much_smaller_stack_is_no_guest() {
-    const STACK_OF_WORKERS: usize = 4 << 20;
+fn a_thread_with_a_smaller_stack_is_no_guest() {
+    const STACK_OF_WORKERS: usize = 8 << 20;
 
-    let on_small_stack = |builder: fn() -> ThreadPoolBuilder| {
-        let thread = thread::Builder::new().stack_size(STACK_OF_WORKERS / 4);
-        let test = move || assert_has_no_guests(&builder().build().unwrap());
+    fn build() -> ThreadPool {
+        let builder = builder(1).stack_size(STACK_OF_WORKERS);
+        builder.build().unwrap()
+    }
+
+    let on_stack = |size, test: fn()| {
+        let thread = thread::Builder::new().stack_size(size);
         thread.spawn(test).unwrap().join().unwrap();
     };
+    let on_small_stack = |test| on_stack(STACK_OF_WORKERS / 8 * 6, test);
     if again::is_child() {
-        return on_small_stack(|| builder(1));
+        return on_small_stack(|| assert_has_no_guests(&pool(1)));
     }
-    on_small_stack(|| builder(1).stack_size(STACK_OF_WORKERS));
-    let mut child = again::child("guests::a_thread_with_a_much_smaller_stack_is_no_guest");
+    on_small_stack(|| assert_has_no_guests(&build()));
+    on_stack(STACK_OF_WORKERS, || call_as_guest(&build(), || ()));
+    let mut child = again::child("guests::a_thread_with_a_smaller_stack_is_no_guest");
     let child = child.env("RUST_MIN_STACK", STACK_OF_WORKERS.to_string());
     let output = child.output().unwrap();
     let text = String::from_utf8_lossy(&output.stdout);
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{text}{errors}");
     assert!(text.contains("1 passed"), "{text}");
+}
+
+/// Reproduces a bug: jobs that the guest ran found that their thread was panicking, so that a mutex
+/// was not poisoned by their panics.
+#[test]
+fn a_thread_that_unwinds_is_no_guest() {
+    struct CallsInDrop<'p>(&'p ThreadPool);
+
+    impl Drop for CallsInDrop<'_> {
+        fn drop(&mut self) {
+            assert!(thread::panicking());
+            assert_has_no_guests(self.0);
+            let mutex = Mutex::new(());
+            let panicked = catch_unwind(AssertUnwindSafe(|| {
+                self.0.call(|| {
+                    let _guard = mutex.lock();
+                    resume_unwind(Box::new(()));
+                });
+            }));
+            assert!(panicked.is_err() && mutex.is_poisoned());
+        }
+    }
+
+    let pool = pool(1);
+    let unwinding = catch_unwind(AssertUnwindSafe(|| {
+        let _calls = CallsInDrop(&pool);
+        resume_unwind(Box::new("unwinds"));
+    }));
+    assert_eq!(
+        *unwinding.unwrap_err().downcast::<&str>().unwrap(),
+        "unwinds"
+    );
+    call_as_guest(&pool, || ());
 }
