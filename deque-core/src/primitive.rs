@@ -118,11 +118,6 @@ impl Tracked {
 #[cfg(all(not(loom), feature = "alloc"))]
 impl Tracked {
     #[inline]
-    pub(crate) const fn new() -> Self {
-        Self
-    }
-
-    #[inline]
     #[allow(clippy::unused_self)]
     pub(crate) const fn note_use(&self) {}
 

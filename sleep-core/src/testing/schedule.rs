@@ -15,9 +15,11 @@ use std::{
 
 use super::memory::Memory;
 
+mod aborted;
 mod check;
 mod state;
 
+use aborted::Aborted;
 use check::Check;
 pub(crate) use state::Switch;
 use state::{Begin, Choice, State, Status};
@@ -29,9 +31,6 @@ const MOST_POINTS: u32 = 50_000;
 /// An actor that reaches no point for so long waits for something that the check does not know of.
 /// Nothing else depends on time.
 const PATIENCE: Duration = Duration::from_secs(60);
-
-/// Ends an actor of an execution that has failed.
-struct Aborted;
 
 /// One execution of the actors.
 #[derive(Debug)]
@@ -259,9 +258,8 @@ impl Actor {
         let state = self.execution.wait(me, state, |state| state.current == me);
         let is_over = state.failure.is_some();
         drop(state);
-        // A thread that unwinds already runs to its end.
-        if is_over && !thread::panicking() {
-            resume_unwind(Box::new(Aborted));
+        if is_over {
+            self.execution.end_actor();
         }
     }
 }
@@ -336,12 +334,8 @@ pub(super) fn explore<T: Send + Sync + 'static>(
         if let Some(failure) = state.failure.clone() {
             // Those that have had no turn hold the execution that holds them.
             state.begins.clear();
-            let is_stuck = state.is_stuck;
             drop(state);
-            // A thread that is stuck is left alone.
-            if !is_stuck {
-                execution.join();
-            }
+            execution.join_unless_stuck();
             panic!("{title}: {failure}");
         }
         choices = std::mem::take(&mut state.choices);

@@ -123,7 +123,11 @@ impl<H: Handle> Stealer<H> {
         let Some((top, available)) = self.observe(|| ()) else {
             return Steal::Retry;
         };
-        let wanted = batch::size(available, limit);
+        // If this thread was interrupted between its looks at the two ends, many elements may have
+        // passed through the deque meanwhile. There are never more than the ring has cells, so the
+        // destination needs no room for more.
+        let cells = self.deque.shared.storage.buffer().slots.len();
+        let wanted = batch::size(available.min(cells), limit);
         if wanted == 0 {
             return Steal::Empty;
         }

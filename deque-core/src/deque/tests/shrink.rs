@@ -1,11 +1,13 @@
 //! Rings that shrink.
 
-use std::{sync::atomic::AtomicUsize, sync::atomic::Ordering::SeqCst, vec::Vec};
+use std::{
+    boxed::Box, rc::Rc, sync::atomic::AtomicUsize, sync::atomic::Ordering::SeqCst, vec::Vec,
+};
 
 use proptest::prelude::*;
 
 use super::*;
-use crate::testing::{MANY, Taken, delay_often, with_thieves};
+use crate::testing::{MANY, Taken, delay_often, interrupted_everywhere, with_thieves};
 
 /// The maximum number of elements, and of operations.
 const MOST: usize = if cfg!(miri) { 12 } else { 100 };
@@ -13,6 +15,42 @@ const ORDERS: [Order; 2] = [Order::Lifo, Order::Fifo];
 
 fn capacity<H: Handle>(worker: &Worker<H>) -> usize {
     worker.deque().shared.storage.buffer().slots.len()
+}
+
+/// Reproduces a bug: a thief that is interrupted between its looks at the two ends takes what has
+/// passed through the deque meanwhile for its length, and made as much room.
+#[test]
+fn a_batch_makes_no_more_room_than_there_can_be_elements() {
+    const PASSING: usize = if cfg!(miri) { 100 } else { 10_000 };
+
+    for order in ORDERS {
+        interrupted_everywhere(
+            || {
+                let worker = Rc::new(match order {
+                    Order::Lifo => Worker::new_lifo(),
+                    Order::Fifo => Worker::new_fifo(),
+                });
+                let stealer = worker.stealer();
+                (0..4).for_each(|element| worker.push(element));
+                (worker, stealer)
+            },
+            |(worker, stealer)| {
+                let (worker, stealer) = (worker.clone(), stealer.clone());
+                Box::new(move || {
+                    for element in 0..PASSING {
+                        worker.push(element);
+                        while stealer.steal().is_retry() {}
+                    }
+                })
+            },
+            |(_, stealer)| {
+                let thief = Worker::new_fifo();
+                let stolen = stealer.steal_batch_with_limit(&thief, usize::MAX);
+                assert!(!stolen.is_empty());
+                assert!(capacity(&thief) <= 64, "{} cells", capacity(&thief));
+            },
+        );
+    }
 }
 
 #[test]

@@ -1,6 +1,9 @@
 //! The blocks of the segmented queue, which the thread that takes the last element frees.
 
+#[cfg(not(loom))]
+use alloc::alloc::{Layout, alloc_zeroed, handle_alloc_error};
 use alloc::boxed::Box;
+#[cfg(loom)]
 use core::ptr;
 
 use crate::{
@@ -33,26 +36,19 @@ pub(super) struct Entry<T: Element> {
 }
 
 impl<T: Element> Block<T> {
-    /// Nothing but zeroes, so the compiler asks the allocator for zeroed memory.
-    #[cfg(not(loom))]
-    #[allow(clippy::declare_interior_mutable_const)]
-    const EMPTY: Self = Self {
-        next: AtomicPtr::new(ptr::null_mut()),
-        consumed: AtomicUsize::new(0),
-        memory: Tracked::new(),
-        entries: [const {
-            Entry {
-                full: AtomicBool::new(false),
-                words: Tracked::new(),
-                slot: SlotOf::<T>::VACANT,
-            }
-        }; BLOCK],
-    };
-
-    /// Allocates an empty block.
+    /// Allocates an empty block, which is nothing but zeroes. Not by way of the stack, for which a
+    /// block of large elements is too large.
     #[cfg(not(loom))]
     pub(super) fn allocate() -> Box<Self> {
-        Box::new(Self::EMPTY)
+        let layout = Layout::new::<Self>();
+        // SAFETY: the layout is not empty: there is a pointer in the block.
+        let block = unsafe { alloc_zeroed(layout) }.cast::<Self>();
+        if block.is_null() {
+            handle_alloc_error(layout);
+        }
+        // SAFETY: the memory has the layout of a block. Zeroes are a null link, a count of zero,
+        // flags that are not set, and vacant slots, which are atomic pointers.
+        unsafe { Box::from_raw(block) }
     }
 
     /// Allocates an empty block.

@@ -16,6 +16,21 @@ mod threads {
     use super::*;
     use crate::testing::{MANY, Taken, Tally, with_thieves};
 
+    /// Reproduces a bug: in builds without optimization, a block came to its memory by way of the
+    /// stack.
+    #[test]
+    fn a_block_of_large_elements_is_not_built_on_the_stack() {
+        const STACK: usize = 1 << 20;
+
+        let push = || {
+            let queue = Injector::new();
+            queue.push([7_usize; STACK / 32 / size_of::<usize>()]);
+            assert!(queue.steal().success().is_some_and(|words| words[0] == 7));
+        };
+        let thread = thread::Builder::new().stack_size(STACK).spawn(push);
+        thread.unwrap().join().unwrap();
+    }
+
     #[test]
     fn smoke() {
         const COUNT: usize = 3 * BLOCK + 8;

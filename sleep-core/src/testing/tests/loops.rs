@@ -1,6 +1,9 @@
 //! A pool's whole loop, with queues of its own.
 
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::atomic::{AtomicUsize, Ordering::Relaxed},
+};
 
 use super::*;
 use crate::{NewJobs, Parker as _, Purpose, SleepProtocol as _, StopLatch};
@@ -139,4 +142,40 @@ fn a_thread_that_is_parked_while_another_one_polls_is_named() {
         "{found}"
     );
     assert!(found.contains("times)"), "{found}");
+}
+
+/// Waits in its destructor, as the frame of a scope does for its jobs.
+struct Waiting<'a>(&'a ScheduledParker);
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        loop {
+            self.0.park();
+        }
+    }
+}
+
+/// Reproduces a bug: the check unwound the thread, which then waited, and the check for it.
+#[test]
+#[should_panic(expected = "a wake-up is lost")]
+fn a_mistake_is_reported_although_a_destructor_waits() {
+    Schedules::new(ScheduledParker::new)
+        .thread("scope", |parker| {
+            let waiting = Waiting(parker);
+            waiting.0.park();
+        })
+        .thread("job", |_| ())
+        .check();
+}
+
+/// Reproduces a bug, as above: the thread caught the panic each time.
+#[test]
+#[should_panic(expected = "a wake-up is lost")]
+fn a_mistake_is_reported_although_a_thread_catches_panics() {
+    Schedules::new(ScheduledParker::new)
+        .thread("worker", |parker| {
+            while catch_unwind(AssertUnwindSafe(|| parker.park())).is_err() {}
+        })
+        .thread("poster", |_| ())
+        .check();
 }
