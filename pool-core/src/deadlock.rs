@@ -108,6 +108,14 @@ pub trait DeadlockDetection: Send + Sync {
     fn will_wake(&self, worker: WorkerIndex) {
         let _ = worker;
     }
+
+    /// Whether a thread has called [`will_wake`](Self::will_wake) since the worker last fell asleep. A
+    /// guest asks that leaves. A call of `will_wake` is followed by a sequentially consistent fence.
+    #[inline]
+    fn is_waking(&self, worker: WorkerIndex) -> bool {
+        let _ = worker;
+        false
+    }
 }
 
 /// Detects nothing, and is compiled away.

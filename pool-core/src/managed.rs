@@ -101,7 +101,7 @@ impl<P: Platform> WorkerThread<P> {
     /// called into the pool: its last look has not seen what it has scheduled since.
     #[inline]
     fn stay_awake_for_operations(&self) {
-        if self.awake_index().is_none() {
+        if self.awake_index().is_none() || self.shared().is_lone_sleeper() {
             self.registry().wake_worker(self.index());
         }
     }

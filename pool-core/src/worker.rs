@@ -189,7 +189,14 @@ impl<P: Platform> WorkerThread<P> {
             "this thread is not this worker"
         );
         self.observer().observe(Event::Leave, P::now);
-        no_unwind(|| P::release_thread(self.registry()));
+        no_unwind(|| {
+            P::release_thread(self.registry());
+            // A handler may have scheduled operations since those of this worker were left to the
+            // pool, whose workers may all sleep.
+            if self.holds_operations() && self.leave_operations() {
+                self.registry().announce_jobs(1);
+            }
+        });
         // SAFETY: 1. the pointer is null.
         unsafe { P::set_current(ptr::null()) };
     }

@@ -56,6 +56,11 @@ where
     fn will_wake(&self, worker: WorkerIndex) {
         Self::will_wake(self, worker);
     }
+
+    #[inline]
+    fn is_waking(&self, worker: WorkerIndex) -> bool {
+        Self::is_waking(self, worker)
+    }
 }
 
 impl<P: Platform> WorkerThread<P> {

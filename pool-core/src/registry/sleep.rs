@@ -165,10 +165,16 @@ impl<P: Platform> Registry<P> {
         // push again. If ours does, its question sees what made the platform's number greater. No
         // weaker fence orders the caller's writes before our stores.
         fence(Ordering::SeqCst);
+        let mut any_enabled = false;
         self.any_awake_deque(None, 0, |_, deque| {
-            deque.disable_fast_push();
+            any_enabled |= deque.disable_fast_push();
             false
         });
+        // A worker that falls asleep and finds every fast push disabled leaves the process fence to
+        // the thread that has disabled them, and what the owners have pushed before it.
+        if any_enabled && P::fence_before_sleep(self) && self.has_common_work(None) {
+            self.announce_seen_jobs();
+        }
     }
 
     /// Calls `holds` with the number and the deque of each worker that may be awake, until `holds`

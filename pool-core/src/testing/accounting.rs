@@ -28,7 +28,7 @@ impl TestDetection for TestAccounting {
     }
 }
 
-fn accounting(workers: usize, handler: Option<TestHandler>) -> TestAccounting {
+pub(crate) fn accounting(workers: usize, handler: Option<TestHandler>) -> TestAccounting {
     let entries = (0..workers).map(|_| WorkerEntry::new()).collect();
     let accounting = Accounting::new(entries, handler);
     for index in 0..workers {

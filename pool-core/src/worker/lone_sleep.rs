@@ -222,7 +222,8 @@ impl<P: Platform> WorkerThread<P> {
     #[inline]
     pub(crate) fn is_awaited_asleep(&self) -> bool {
         let registry = self.registry();
-        registry.lone_sleepers() > 0 && registry.find_awaiting(self.index(), |_| true)
+        registry.lone_sleepers() > 0
+            && (self.shared().is_lone_sleeper() || registry.find_awaiting(self.index(), |_| true))
     }
 
     /// Wakes the workers that sleep while they wait, in isolation, for what this worker runs. For a
@@ -231,6 +232,8 @@ impl<P: Platform> WorkerThread<P> {
     pub(crate) fn wake_awaiting(&self) {
         let registry = self.registry();
         if registry.lone_sleepers() > 0 {
+            // This worker itself, if its own parker has queued the job in the middle of such a sleep.
+            registry.wake_lone_sleeper(self.index());
             registry.wake_awaiting(self.index());
         }
     }

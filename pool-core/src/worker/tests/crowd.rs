@@ -1,12 +1,14 @@
 //! Pools with more workers than can make progress at a time.
 
+use std::{boxed::Box, cell::Cell, rc::Rc};
+
 use sleep_core::{CoreLatch, Purpose};
 
 use super::super::*;
 use crate::{
     job::{JobContext, StackJob},
     latch::BlockingLatch,
-    testing::{PARALLELISM, Test, registry, workers},
+    testing::{Event, HAS_PROCESS_FENCE, PARALLELISM, Test, observe, registry, workers},
 };
 
 type Job<F> = StackJob<BlockingLatch<Test>, F>;
@@ -179,4 +181,24 @@ fn a_job_waits_until_a_worker_takes_it() {
         // SAFETY: 1. it has been run, just now; 2. once.
         unsafe { job.take_result() };
     }
+}
+
+/// Reproduces a bug: a worker that falls asleep and finds every fast push disabled leaves the process
+/// fence to the thread that has disabled them, and this one executed none.
+#[test]
+fn a_process_fence_comes_after_wakes_are_reconsidered() {
+    let registry = registry::<Test>(2);
+    let [owner, sleeper] = workers(&registry);
+    HAS_PROCESS_FENCE.set(true);
+    let fences = Rc::new(Cell::new(0));
+    let counted = fences.clone();
+    observe(Some(Box::new(move |event| {
+        counted.set(counted.get() + usize::from(event == Event::ProcessFence));
+    })));
+    assert!(owner.own().enable_fast_push(|| true));
+    registry.reconsider_wakes();
+    assert!(!sleeper.check_sources_before_sleep().has_work);
+    observe(None);
+    HAS_PROCESS_FENCE.set(false);
+    assert_eq!(fences.get(), 1);
 }

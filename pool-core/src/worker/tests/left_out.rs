@@ -17,6 +17,8 @@ use crate::{
     testing::{Event, Test, observe, registry, with_pool, workers},
 };
 
+mod isolated_parker;
+
 type Job<F> = StackJob<BlockingLatch<Test>, F>;
 
 fn job<F: FnOnce(JobContext<'_, Test>) + Send>(run: F) -> Job<F> {
