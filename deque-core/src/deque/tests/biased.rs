@@ -446,6 +446,7 @@ fn revoke(deque: &Shared, worker: &Worker<&Shared>, is_answered: bool) {
 /// Checks that one process fence among many answers does not keep the owner from biasing the deque:
 /// with a steal now and then, it would never come to the whole price.
 #[test]
+#[cfg_attr(miri, ignore = "hundreds of pops, on one thread")]
 fn one_process_fence_among_answers_counts_a_quarter() {
     counted_fence!(400);
     let deque = Deque::fixed(Order::Lifo).with_process_fence::<Fence>();
