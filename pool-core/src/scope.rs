@@ -142,6 +142,19 @@ impl<'w, P: Platform> ScopeCore<'w, P> {
         self.pending.isolated_waiter()
     }
 
+    /// Whether a worker of the scope's pool may put a job of the scope on its deque.
+    ///
+    /// A worker that waits for the scope in isolation takes a job from another worker's deque only
+    /// if it descends from what is waited for. So another worker may have it there only if it runs
+    /// the job itself, before anything that may block.
+    #[inline]
+    pub fn may_post_on(&self, worker: &WorkerThread<P>) -> bool {
+        worker.may_post()
+            && (self.pending.is_owner(worker)
+                || self.isolated_waiter().is_none()
+                || worker.runs_rest_of_job())
+    }
+
     /// Adds a job: [`job_done`](Self::job_done) must be called for it.
     ///
     /// `worker` is the worker that this thread is, if the caller knows it. This makes the call
@@ -231,6 +244,7 @@ fn continue_panic<P: Platform, R>(panic: P::Panic, result: Option<R>) -> ! {
 struct IsolatedJob<'w, P: Platform> {
     worker: &'w WorkerThread<P>,
     begin: Position,
+    outer_runs_rest: bool,
     _isolated: Inner<'w, P>,
 }
 
@@ -240,10 +254,15 @@ impl<P: Platform> IsolatedJob<'_, P> {
     fn begin(isolation: Isolation) -> Option<Self> {
         // SAFETY: 1. the thread stays the worker until the job ends.
         let worker = unsafe { WorkerThread::<P>::current() };
-        let worker = worker.filter(|worker| worker.isolation_of_job() < isolation)?;
+        // In a pool that isolates all waits, what the job leaves at top level must not come after
+        // an urgent job, or another one that blocks, either.
+        let worker = worker.filter(|worker| {
+            worker.isolation_of_job() < isolation || worker.is_in_job_at_top_level()
+        })?;
         Some(Self {
             worker,
             begin: worker.own().next_position(),
+            outer_runs_rest: worker.runs_rest.replace(true),
             _isolated: worker.begin_isolated(isolation),
         })
     }
@@ -253,6 +272,7 @@ impl<P: Platform> Drop for IsolatedJob<'_, P> {
     #[cold]
     fn drop(&mut self) {
         no_unwind(|| self.worker.run_rest_from(self.begin));
+        self.worker.runs_rest.set(self.outer_runs_rest);
     }
 }
 

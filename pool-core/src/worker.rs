@@ -84,6 +84,8 @@ pub struct WorkerThread<P: Platform> {
     /// Thieves may have taken jobs before this position that belong to none of this worker's waits.
     foreign_until: Cell<Position>,
     open_scopes: OpenScopes,
+    /// Whether this worker is in a job of an isolated scope whose rest it runs when the job ends.
+    pub(crate) runs_rest: Cell<bool>,
     /// Neither `Send` nor `Sync`.
     thread: PhantomData<*const ()>,
 }
@@ -145,6 +147,7 @@ impl<P: Platform> WorkerThread<P> {
             deque_use: Cell::new(DequeUse::Any),
             foreign_until: Cell::new(Position::NOWHERE),
             open_scopes: OpenScopes::new(),
+            runs_rest: Cell::new(false),
             thread: PhantomData,
         })
     }

@@ -211,8 +211,9 @@ impl<'w, P: Platform> PendingJobs<'w, P> {
         }
     }
 
+    /// Whether this is the scope's worker.
     #[inline]
-    fn is_owner(&self, worker: &WorkerThread<P>) -> bool {
+    pub(super) fn is_owner(&self, worker: &WorkerThread<P>) -> bool {
         self.owner == address(worker)
     }
 }

@@ -94,6 +94,12 @@ impl<P: Platform> WorkerThread<P> {
         self.shared().lineage.isolation() != Isolation::Anything
     }
 
+    /// Whether this worker runs what the job in which it is leaves on its deque, before anything
+    /// else: a job that was stolen in isolation, or one of an isolated scope.
+    pub(crate) fn runs_rest_of_job(&self) -> bool {
+        self.runs_rest.get() || self.shared().lineage.own().theft.is_some()
+    }
+
     /// Publishes the lineage of a worker that arrives.
     pub(super) fn begin_lineage(&self) {
         let begin = self.own().next_position();

@@ -267,7 +267,7 @@ impl<'scope> Scope<'scope> {
         // SAFETY: 1. is forwarded to our caller.
         unsafe {
             match worker {
-                Some(worker) if worker.may_post() => worker.post(job),
+                Some(worker) if self.base.core.may_post_on(worker) => worker.post(job),
                 _ => self.base.inject(job),
             }
         }
@@ -299,7 +299,7 @@ impl<'scope> Scope<'scope> {
         // SAFETY: 1. `queue_many` queues it; 2. `'scope` outlives the scope; 3. by `add_jobs`.
         let job = |body| unsafe { uncounted_scope_job(self, body) };
         let registry = self.base.registry;
-        let worker = current_worker_that_posts(registry);
+        let worker = self.base.worker_that_posts();
         if worker.is_none() && self.base.core.isolated_waiter().is_some() {
             // The worker that waits does not look into the injector.
             return bodies.into_iter().for_each(|body| self.spawn(body));
@@ -329,16 +329,16 @@ impl<'scope> Scope<'scope> {
     }
 }
 
-/// Returns the worker of this thread, if the thread is a worker of this pool and
-/// [may post](WorkerThread::may_post) jobs of scopes on its deque.
-///
-/// The reference must not outlive the caller's stay on the worker.
-#[inline]
-fn current_worker_that_posts(registry: &Registry) -> Option<&WorkerThread> {
-    current_worker_of(registry).filter(|worker| worker.may_post())
-}
-
 impl ScopeBase<'_> {
+    /// Returns the worker of this thread, if the thread is a worker of the scope's pool and [may
+    /// post](ScopeCore::may_post_on) jobs of the scope on its deque.
+    ///
+    /// The reference must not outlive the caller's stay on the worker.
+    #[inline]
+    fn worker_that_posts(&self) -> Option<&WorkerThread> {
+        current_worker_of(self.registry).filter(|worker| self.core.may_post_on(worker))
+    }
+
     fn debug(&self, output: &mut fmt::DebugStruct<'_, '_>) -> fmt::Result {
         output
             .field("pool_id", &PoolId::of(self.registry))

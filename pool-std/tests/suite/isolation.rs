@@ -17,6 +17,7 @@ mod handles;
 mod hangs;
 mod inherited;
 mod leftovers;
+mod lent_scopes;
 mod loans;
 mod nesting;
 mod outside;

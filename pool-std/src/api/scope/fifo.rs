@@ -4,7 +4,7 @@ use std::fmt;
 
 use pool_core::{JobFifo, ScopeCore};
 
-use super::{ScopeBase, current_worker_that_posts, spawn_broadcast_in};
+use super::{ScopeBase, spawn_broadcast_in};
 use crate::{
     api::{
         broadcast::BroadcastContext,
@@ -119,8 +119,7 @@ impl<'scope> ScopeFifo<'scope> {
     where
         F: FnOnce(&Self) + Send + 'scope,
     {
-        let registry = self.base.registry;
-        let worker = current_worker_that_posts(registry);
+        let worker = self.base.worker_that_posts();
         // SAFETY: 1. it is queued below; 2. `'scope` outlives the scope.
         let job = unsafe { scope_job(self, worker, body) };
         match worker {
