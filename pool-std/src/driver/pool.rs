@@ -94,7 +94,7 @@ impl Pool<'_> {
         // Dropped with the closure if the thread does not start.
         let running = Running(self.0.clone());
         let builder = thread::Builder::new().name(name.to_owned());
-        data.threads.keep_thread(builder.spawn(move || {
+        data.threads.start_thread(builder, move || {
             // All of it is captured, and so is dropped here.
             let running = running;
             Belonging::begin_for_good(&running.0.data().threads);
@@ -103,8 +103,7 @@ impl Pool<'_> {
             // the thread.
             let ended = catch_unwind(AssertUnwindSafe(|| body(Pool(&running.0))));
             drop_quietly(ended);
-        })?);
-        Ok(())
+        })
     }
 
     /// Runs a user's closure for which no caller waits, as the pool runs a spawned job: if it

@@ -156,15 +156,24 @@ fn count_in_ranges(list: &str) -> Option<usize> {
 }
 
 /// Processors, a bit each, as the system reads and writes them.
-type Processors = [c_ulong; 1024 / c_ulong::BITS as usize];
+pub(crate) type Processors = [c_ulong; 1024 / c_ulong::BITS as usize];
 
 /// Returns the processors on which the calling thread may run. None if the machine has more.
-fn affinity() -> Option<Processors> {
+pub(crate) fn affinity() -> Option<Processors> {
     let mut set: Processors = Default::default();
     // SAFETY: The call writes at most as many bytes as it is told, to an array that is borrowed for
     // it.
     let result = unsafe { libc::sched_getaffinity(0, size_of_val(&set), (&raw mut set).cast()) };
     (result == 0).then_some(set)
+}
+
+/// Lets the calling thread run on these processors, and on no other ones. Returns whether the system
+/// does so.
+#[cfg(any(test, feature = "pinning"))]
+pub(crate) fn set_affinity(set: &Processors) -> bool {
+    // SAFETY: The call reads as many bytes as it is told, from an array that is borrowed for it.
+    let result = unsafe { libc::sched_setaffinity(0, size_of_val(set), ptr::from_ref(set).cast()) };
+    result == 0
 }
 
 /// Lets the calling thread run on the first processor that it may use, and on no other one.
@@ -175,9 +184,7 @@ pub(crate) fn pin_to_first_processor() {
     let lowest = set[first] & set[first].wrapping_neg();
     set.fill(0);
     set[first] = lowest;
-    // SAFETY: The call reads as many bytes as it is told, from an array that is borrowed for it.
-    let result = unsafe { libc::sched_setaffinity(0, size_of_val(&set), (&raw const set).cast()) };
-    assert_eq!(result, 0, "{}", std::io::Error::last_os_error());
+    assert!(set_affinity(&set), "{}", std::io::Error::last_os_error());
 }
 
 /// Asks where the stack of this thread is. For the first thread of a process that takes some ten

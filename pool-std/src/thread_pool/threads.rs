@@ -17,9 +17,9 @@ use crate::{
     fork,
     platform::{Registry, Std, WorkerThread},
     sync::{Condvar, Mutex, lock},
-    system,
 };
 
+mod handles;
 #[cfg(test)]
 mod tests;
 mod timed;
@@ -167,10 +167,6 @@ impl Threads {
         OWN_POOL.get() == self.pool.0
     }
 
-    pub(crate) fn keep_thread(&self, thread: JoinHandle<()>) {
-        lock(&self.handles).push(thread);
-    }
-
     pub(crate) fn count_thread(&self) {
         lock(&self.running).threads += 1;
     }
@@ -314,47 +310,6 @@ impl Threads {
         }
     }
 
-    /// Joins the threads that have ended, if the system does so without waiting for destructors,
-    /// which may need this thread.
-    pub(crate) fn join_ended(&self) {
-        if system::JOINS_AT_ONCE {
-            self.try_join_all();
-        }
-    }
-
-    /// Joins the threads that have ended. Returns whether all are joined.
-    fn try_join_all(&self) -> bool {
-        self.try_join_all_with(system::try_join)
-    }
-
-    /// Calls `join` with each thread that no other caller is joining. The closure joins the thread,
-    /// or gives its handle back. Returns whether all threads are joined.
-    fn try_join_all_with(
-        &self,
-        join: impl Fn(JoinHandle<()>) -> Result<(), JoinHandle<()>>,
-    ) -> bool {
-        for thread in self.take_handles() {
-            // No lock is held, because the threads may need it.
-            let joining = Joining(self);
-            if let Err(thread) = join(thread) {
-                self.keep_thread(thread);
-            }
-            drop(joining);
-        }
-        // Both locks, since a handle is in the list or counted as being joined.
-        let handles = lock(&self.handles);
-        handles.is_empty() && lock(&self.running).joining == 0
-    }
-
-    /// Takes the handles of the threads that the caller is to join. They count as being joined
-    /// until a [`Joining`] for each is dropped.
-    fn take_handles(&self) -> Vec<JoinHandle<()>> {
-        let mut handles = lock(&self.handles);
-        let taken = mem::take(&mut *handles);
-        lock(&self.running).joining += taken.len();
-        taken
-    }
-
     fn work_until_stopped(&self, worker: &WorkerThread) {
         // Liveness: as for a thread that is not a worker.
         let latch = SpinLatch::cross(worker);
@@ -371,16 +326,6 @@ impl Threads {
                 worker.wait_for_outside(latch.core());
             }
         }
-    }
-}
-
-/// A system thread that is being joined, or looked at.
-struct Joining<'d>(&'d Threads);
-
-impl Drop for Joining<'_> {
-    fn drop(&mut self) {
-        lock(&self.0.running).joining -= 1;
-        self.0.all_stopped.notify_all();
     }
 }
 

@@ -184,11 +184,10 @@ impl ThreadBuilder {
         let builder = self.standard();
         let registry = self.registry.clone();
         let _starting = registry.data().threads.count_starting();
-        registry.data().threads.keep_thread(builder.spawn(move || {
+        registry.data().threads.start_thread(builder, move || {
             Belonging::begin_for_good(&self.registry.data().threads);
             self.run();
-        })?);
-        Ok(())
+        })
     }
 
     /// Makes the calling thread a worker, or a spare thread, and returns when the pool has ended. A

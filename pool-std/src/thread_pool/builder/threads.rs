@@ -190,8 +190,10 @@ impl<S> ThreadPoolBuilder<S> {
     /// processor while others are idle.
     ///
     /// [Guests](Self::guests), [the current thread](Self::use_current_thread) and spare threads are
-    /// not pinned. The [start handler](Self::start_handler) is called later, and may pin the thread
-    /// elsewhere. If the system refuses to pin a thread, the thread stays unpinned.
+    /// not pinned, nor are threads of other pools and of drivers that a worker starts. But a thread
+    /// that a job starts by itself inherits the processor of its worker on Linux. The [start
+    /// handler](Self::start_handler) is called later, and may pin the thread elsewhere. If the
+    /// system refuses to pin a thread, the thread stays unpinned.
     ///
     /// Requires the feature `pinning`.
     ///

@@ -5,7 +5,7 @@ use std::{
 };
 
 use super::*;
-use crate::{ShutdownError, ThreadPoolBuilder, driver::Pool};
+use crate::{ShutdownError, ThreadPoolBuilder, driver::Pool, system};
 
 // The thread that ends may need the list of threads.
 #[test]
