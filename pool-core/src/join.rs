@@ -22,8 +22,10 @@ mod cold_arg;
 mod in_place;
 #[cfg(all(test, not(loom)))]
 mod tests;
+mod unreceived;
 
 pub use cold_arg::ColdArg;
+use unreceived::Unreceived;
 
 impl<P: Platform> WorkerThread<P> {
     /// Runs both closures, potentially in parallel, and returns both results.
@@ -90,7 +92,7 @@ impl<P: Platform> WorkerThread<P> {
             let (a, worker, migrated) = unsafe { ManuallyDrop::take(first) };
             a(JobContext::on_worker(worker, migrated))
         }) {
-            Ok(result) => result,
+            Ok(result) => Unreceived::<P, _>::new(result),
             Err(panic) => self.join_after_panic(job_b, panic),
         };
         let header = &job_b.header;
@@ -102,14 +104,15 @@ impl<P: Platform> WorkerThread<P> {
                 TakeBack::Taken => true,
                 answer => self.reclaim_or_wait(answer, header),
             };
-        if is_ours {
+        let result_b = if is_ours {
             let context = JobContext::on_worker(self, migrated);
             // SAFETY: 1. we have just taken it out.
-            (result_a, unsafe { job_b.body.run_inline(context) })
+            unsafe { job_b.body.run_inline(context) }
         } else {
             // SAFETY: 1. the job is done; 2. this is the only call.
-            (result_a, unsafe { job_b.body.take_result() })
-        }
+            unsafe { job_b.body.take_result() }
+        };
+        (result_a.receive(), result_b)
     }
 
     /// Queues the second half when the fast push has not. Returns false if the deque is full.
@@ -136,8 +139,12 @@ impl<P: Platform> WorkerThread<P> {
         self.observer().observe(Event::DequeFull, P::now);
         let context = || JobContext::on_worker(self, migrated);
         match P::catch_unwind(|| a(context())) {
-            // SAFETY: 1. it never was in a queue.
-            Ok(result_a) => (result_a, unsafe { job_b.body.run_inline(context()) }),
+            Ok(result_a) => {
+                let result_a = Unreceived::<P, _>::new(result_a);
+                // SAFETY: 1. it never was in a queue.
+                let result_b = unsafe { job_b.body.run_inline(context()) };
+                (result_a.receive(), result_b)
+            }
             Err(panic) => {
                 // The first panic counts, and not that of the drop.
                 // SAFETY: 1. the closure was neither run nor queued; 2. this is its end.

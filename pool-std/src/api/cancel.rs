@@ -2,6 +2,7 @@
 
 use std::{
     fmt,
+    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -13,6 +14,7 @@ use crate::{
         join::join,
         scope::{Scope, scope},
     },
+    panics::drop_quietly,
     sync::{Mutex, lock},
 };
 
@@ -109,14 +111,21 @@ where
     E: Send + 'scope,
 {
     let outcome = Outcome::default();
-    let result = scope(|scope: &Scope<'scope>| {
-        let scope = TryScope {
-            scope,
-            outcome: outcome.clone(),
-        };
-        body(&scope).map_err(|error| outcome.fail(error))
+    let run = || {
+        scope(|scope: &Scope<'scope>| {
+            let scope = TryScope {
+                scope,
+                outcome: outcome.clone(),
+            };
+            body(&scope).map_err(|error| outcome.fail(error))
+        })
+    };
+    let result = catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|panic| {
+        // The first panic counts, and not that of the drop of an error.
+        drop_quietly(outcome.take_error());
+        resume_unwind(panic)
     });
-    match (result, outcome.into_error()) {
+    match (result, outcome.take_error()) {
         (Ok(result), None) => Ok(result),
         (_, Some(error)) => Err(error),
         (Err(()), None) => unreachable!("a body that fails leaves its error"),
@@ -165,7 +174,7 @@ impl<E> Outcome<E> {
         drop(later);
     }
 
-    fn into_error(self) -> Option<E> {
+    fn take_error(&self) -> Option<E> {
         lock(&self.error).take()
     }
 }

@@ -1,6 +1,8 @@
 //! Joins of more than two closures.
 
-use crate::api::join::join;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+
+use crate::{api::join::join, panics::drop_quietly};
 
 /// Runs any number of closures, potentially in parallel, and returns their results as a tuple.
 ///
@@ -61,7 +63,13 @@ where
 {
     let mut closures = closures.map(Some);
     let mut results = [const { None }; N];
-    run(&mut closures, &mut results);
+    let ended = catch_unwind(AssertUnwindSafe(|| run(&mut closures, &mut results)));
+    if let Err(panic) = ended {
+        // The first panic counts, and not that of a drop.
+        results.into_iter().for_each(drop_quietly);
+        closures.into_iter().for_each(drop_quietly);
+        resume_unwind(panic);
+    }
     results.map(|result| result.expect("each closure has returned"))
 }
 

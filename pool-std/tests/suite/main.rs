@@ -45,6 +45,7 @@ mod progress;
 mod rcu;
 mod scenarios;
 mod scope;
+mod second_panics;
 mod settings;
 #[cfg(all(feature = "signal", target_os = "linux"))]
 mod state_signal;

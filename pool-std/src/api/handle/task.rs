@@ -3,7 +3,7 @@
 use std::{
     cell::UnsafeCell,
     mem,
-    panic::{AssertUnwindSafe, catch_unwind},
+    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
     ptr,
 };
 
@@ -266,14 +266,18 @@ impl<K, F, T> Task<K, F, T> {
             return false;
         }
         // SAFETY: 1. the job was claimed, just now.
-        let _closure = unsafe { self.replace(Content::Result(Err(JoinError::aborted()))) };
-        // The waker and the closure's drop are code of the user. If the waker panics, the closure
-        // is dropped while that panic unwinds.
-        //
+        let closure = unsafe { self.replace(Content::Result(Err(JoinError::aborted()))) };
         // SAFETY: 1. the job was claimed above.
-        if let Some(waiter) = unsafe { self.state.finish() } {
-            waiter.wake();
+        let waiter = unsafe { self.state.finish() };
+        // The waker and the closure's drop are code of the user.
+        let woken = waiter.map_or(Ok(()), |waiter| {
+            catch_unwind(AssertUnwindSafe(|| waiter.wake()))
+        });
+        if let Err(panic) = woken {
+            drop_quietly(closure);
+            resume_unwind(panic);
         }
+        drop(closure);
         true
     }
 
