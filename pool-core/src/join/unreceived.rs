@@ -38,7 +38,7 @@ impl<P: Platform, R> Drop for Unreceived<P, R> {
     #[inline]
     fn drop(&mut self) {
         if needs_drop::<R>() {
-            // SAFETY: it is there, since nobody has received it, and is dropped once.
+            // SAFETY: it is there, since `receive` was not called, and is dropped once.
             let drop_result = || unsafe { ManuallyDrop::drop(&mut self.result) };
             if let Err(second) = P::catch_unwind(drop_result) {
                 discard_panic::<P>(second);

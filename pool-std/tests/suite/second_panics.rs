@@ -40,7 +40,7 @@ fn first<R>() -> R {
 fn the_first_result_of_a_join() {
     assert_first(|| join(|| Bomb, first::<()>));
     assert_first(|| join_context(|_| Bomb, |_| first::<()>()));
-    assert_first(|| try_join(|| Ok::<_, ()>(Bomb), || first::<Result<(), ()>>()));
+    assert_first(|| try_join(|| Ok::<_, ()>(Bomb), first::<Result<(), ()>>));
     assert_first(|| pool_std::join!(|| Bomb, first::<()>, || Bomb));
 }
 

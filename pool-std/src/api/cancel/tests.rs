@@ -24,7 +24,7 @@ fn the_first_error_is_there_before_jobs_are_told() {
         }
         outcome.fail("told");
     });
-    assert_eq!(outcome.into_error(), Some("first"));
+    assert_eq!(outcome.take_error(), Some("first"));
 }
 
 #[test]
