@@ -121,7 +121,7 @@ impl<S: HintSlots, I: AsRef<IdlePolicy>> Hints<S, I> {
     /// ```
     ///
     /// # Errors
-    /// [`TooManyWorkers`] if there are more than 65,535; on targets with 16-bit addresses, 32,767.
+    /// [`TooManyWorkers`] if there are more than 65,535.
     pub fn new(slots: S, policy: I) -> Result<Self, TooManyWorkers> {
         TooManyWorkers::unless_at_most(MAX_WORKERS, slots.slots().len())?;
         Ok(Self::with_parts(slots, policy))
