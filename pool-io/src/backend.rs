@@ -37,7 +37,7 @@ pub enum IoBackend {
     /// Helper threads transfer what is at the current position of a file, see
     /// [`read`](crate::read). They are started when they are first needed.
     ///
-    /// Needs Linux 5.19 with `io_uring` allowed. Many containers forbid it.
+    /// Needs Linux 6.1 with `io_uring` allowed. Many containers forbid it.
     Ring,
     /// A few threads that make blocking system calls, and one that waits for pipes and sockets. On
     /// every kernel.

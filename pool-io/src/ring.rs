@@ -124,9 +124,10 @@ impl Ring {
             opcode::Fsync::CODE,
             opcode::PollAdd::CODE,
             opcode::Timeout::CODE,
-            // This is from Linux 5.19, as is cancelling everything that is in flight. Before, a
-            // cancel of everything, or one without a completion of its own, does nothing.
-            opcode::Socket::CODE,
+            // Not used. It is from Linux 6.1. From then on there is a barrier between a completion
+            // and the kernel's look at whether to announce it, on which a reap relies. Before 5.19,
+            // a cancel of everything, or one without a completion of its own, does nothing.
+            opcode::SendMsgZc::CODE,
         ];
         if !needed.into_iter().all(|code| probe.is_supported(code)) {
             return Err(io::Error::from_raw_os_error(libc::ENOSYS));

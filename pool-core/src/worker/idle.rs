@@ -113,8 +113,11 @@ enum Rest<'w, P: Platform> {
 impl<P: Platform> WorkerThread<P> {
     /// Searches everywhere until there is a job, or until the latch is set (`None`).
     pub(super) fn search(&self, latch: &CoreLatch, setter: Setter) -> Option<Found> {
-        // This worker has just found its own deque empty.
-        self.shared().forget_jobs();
+        // This worker has just found its own deque empty. A look at others since lets progress
+        // continue, which may call code that queues jobs there.
+        if !self.has_pending_jobs() {
+            self.shared().forget_jobs();
+        }
         let mut has_run_operations = false;
         let found = loop {
             let mut idle = Idle::begin(self, setter);

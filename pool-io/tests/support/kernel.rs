@@ -3,7 +3,7 @@
 use std::{io, ptr, sync::OnceLock};
 
 /// The oldest kernel whose rings suffice.
-const LEAST: [u32; 2] = [5, 19];
+const LEAST: [u32; 2] = [6, 1];
 
 /// Whether the kernel has rings that suffice, and permits them. Asks the kernel itself, not the
 /// code under test.

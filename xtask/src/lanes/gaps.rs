@@ -32,7 +32,7 @@ fn of_this_machine() -> Vec<&'static str> {
     [
         (
             has_rings().is_ok_and(|has_rings| has_rings),
-            "rings of pool-io: the kernel refuses io_uring, or is older than 5.19",
+            "rings of pool-io: the kernel refuses io_uring, or is older than 6.1",
         ),
         (
             has_process_fence,
