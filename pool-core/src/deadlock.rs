@@ -109,8 +109,9 @@ pub trait DeadlockDetection: Send + Sync {
         let _ = worker;
     }
 
-    /// Whether a thread has called [`will_wake`](Self::will_wake) since the worker last fell asleep. A
-    /// guest asks that leaves. A call of `will_wake` is followed by a sequentially consistent fence.
+    /// Whether a thread has called [`will_wake`](Self::will_wake) since the worker last fell
+    /// asleep. A guest asks that leaves. A call of `will_wake` is followed by a sequentially
+    /// consistent fence.
     #[inline]
     fn is_waking(&self, worker: WorkerIndex) -> bool {
         let _ = worker;

@@ -284,8 +284,9 @@ impl<P: Platform> Drop for Guest<'_, P> {
             registry.give_back(index, || {
                 let look = registry.check_sources_for_host(index);
                 must_announce = look.must_announce;
-                // A setter that comes late, for a wait of the guest that is over, may have found the
-                // slot lent. It wakes no thread then, and its note would hide a deadlock for good.
+                // A setter that comes late, for a wait of the guest that is over, may have found
+                // the slot lent. It wakes no thread then, and its note would hide a deadlock for
+                // good.
                 look.has_work || holds_operations || registry.deadlock().is_waking(index)
             });
             if must_announce {

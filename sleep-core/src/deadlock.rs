@@ -201,16 +201,18 @@ impl<M: RawMutex, W: AsRef<[WorkerEntry]>, H: DeadlockHandler> Accounting<M, W, 
     pub fn will_wake(&self, worker: WorkerIndex) {
         if self.handler.is_set() {
             self.entry(worker).set_waking();
-            // Ordering: pairs with the fence of `LendSeats::give_back`. If that one comes first, the
-            // caller finds the slot of the worker open; if ours does, a guest that gives the worker
-            // back sees the note. Nothing weaker orders the note before the caller's look at the slot.
+            // Ordering: pairs with the fence of `LendSeats::give_back`. If that one comes first,
+            // the caller finds the slot of the worker open; if ours does, a guest that gives the
+            // worker back sees the note. Nothing weaker orders the note before the caller's look at
+            // the slot.
             fence(Ordering::SeqCst);
         }
     }
 
-    /// Whether a caller of [`will_wake`](Self::will_wake) has made its note since the worker has last
-    /// fallen asleep. A guest that gives the worker back asks, after the fence of
-    /// [`LendSeats::give_back`](crate::LendSeats::give_back), and then wakes the worker's own thread.
+    /// Whether a caller of [`will_wake`](Self::will_wake) has made its note since the worker has
+    /// last fallen asleep. A guest that gives the worker back asks, after the fence of
+    /// [`LendSeats::give_back`](crate::LendSeats::give_back), and then wakes the worker's own
+    /// thread.
     pub fn is_waking(&self, worker: WorkerIndex) -> bool {
         self.handler.is_set() && self.entry(worker).is_waking()
     }

@@ -232,7 +232,8 @@ impl<P: Platform> WorkerThread<P> {
     pub(crate) fn wake_awaiting(&self) {
         let registry = self.registry();
         if registry.lone_sleepers() > 0 {
-            // This worker itself, if its own parker has queued the job in the middle of such a sleep.
+            // This worker itself, if its own parker has queued the job in the middle of such a
+            // sleep.
             registry.wake_lone_sleeper(self.index());
             registry.wake_awaiting(self.index());
         }

@@ -167,8 +167,8 @@ pub(crate) fn affinity() -> Option<Processors> {
     (result == 0).then_some(set)
 }
 
-/// Lets the calling thread run on these processors, and on no other ones. Returns whether the system
-/// does so.
+/// Lets the calling thread run on these processors, and on no other ones. Returns whether the
+/// system does so.
 #[cfg(any(test, feature = "pinning"))]
 pub(crate) fn set_affinity(set: &Processors) -> bool {
     // SAFETY: The call reads as many bytes as it is told, from an array that is borrowed for it.

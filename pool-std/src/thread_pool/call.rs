@@ -288,8 +288,9 @@ impl Guests {
     }
 
     /// Whether the calling thread may be a guest now. A thread in a handler may not: as a worker,
-    /// it would run other jobs, which may wait for the end of the handler. Nor may one that unwinds:
-    /// jobs that ask whether they panic, as the guard of a mutex does, would be told that they do.
+    /// it would run other jobs, which may wait for the end of the handler. Nor may one that
+    /// unwinds: jobs that ask whether they panic, as the guard of a mutex does, would be told that
+    /// they do.
     pub(crate) fn include_this_thread(self) -> bool {
         !is_in_handler() && !thread::panicking() && stack::has_left(self.least_stack)
     }

@@ -40,8 +40,9 @@ fn threads_of_others_are_left_alone() {
     );
 }
 
-/// Reproduces a bug: a thread inherits the processors of the thread that starts it, so that the spare
-/// of a pinned worker kept to that worker's processor, wherever it took a worker's place later.
+/// Reproduces a bug: a thread inherits the processors of the thread that starts it, so that the
+/// spare of a pinned worker kept to that worker's processor, wherever it took a worker's place
+/// later.
 #[test]
 fn a_spare_that_a_pinned_worker_starts_is_not_pinned() {
     let before = get_core_ids().unwrap();

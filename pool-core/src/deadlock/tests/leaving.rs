@@ -18,8 +18,8 @@ use crate::testing::{
     Accounted, TestJec, accounting::accounted, run_until_terminated, with_worker,
 };
 
-/// Lets the handler schedule an operation on the worker that leaves, when the only other worker that
-/// is not blocked sleeps.
+/// Lets the handler schedule an operation on the worker that leaves, when the only other worker
+/// that is not blocked sleeps.
 #[test]
 fn what_a_handler_schedules_on_a_worker_that_leaves_is_run() {
     let [is_run, is_handled, is_blocked, is_over] =

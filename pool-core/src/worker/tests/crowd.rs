@@ -183,8 +183,8 @@ fn a_job_waits_until_a_worker_takes_it() {
     }
 }
 
-/// Reproduces a bug: a worker that falls asleep and finds every fast push disabled leaves the process
-/// fence to the thread that has disabled them, and this one executed none.
+/// Reproduces a bug: a worker that falls asleep and finds every fast push disabled leaves the
+/// process fence to the thread that has disabled them, and this one executed none.
 #[test]
 fn a_process_fence_comes_after_wakes_are_reconsidered() {
     let registry = registry::<Test>(2);

@@ -189,8 +189,8 @@ fn an_end_just_as_a_worker_comes() {
     });
 }
 
-/// Checks that a pool which another core, or a handler on this one, has seen running during a restart
-/// can be ended by it.
+/// Checks that a pool which another core, or a handler on this one, has seen running during a
+/// restart can be ended by it.
 #[test]
 fn an_end_during_a_restart_is_not_lost() {
     let lifecycle = Lifecycle::new();

@@ -29,9 +29,10 @@ impl<S> ThreadPoolBuilder<S> {
     /// acquire and release handlers ([`acquire_thread_handler`](Self::acquire_thread_handler)), or
     /// a [driver](Self::driver), or if it is [breadth-first](Self::breadth_first). A thread does
     /// not become a guest while it is [panicking](std::thread::panicking), nor if too little of its
-    /// stack is left: seven eighths of the workers' [`stack_size`](Self::stack_size), or else of the
-    /// standard library's variable `RUST_MIN_STACK`; if neither is set, 1 MiB, which is half of a
-    /// worker's stack. What is left of a stack is known on Linux, Android, Windows, macOS and iOS.
+    /// stack is left: seven eighths of the workers' [`stack_size`](Self::stack_size), or else of
+    /// the standard library's variable `RUST_MIN_STACK`; if neither is set, 1 MiB, which is half of
+    /// a worker's stack. What is left of a stack is known on Linux, Android, Windows, macOS and
+    /// iOS.
     ///
     /// A worker that waits in such a call, guest or not, runs only descendants of the jobs that it
     /// waits for, as in [`isolate`](crate::isolate). So the caller may hold locks that other jobs
