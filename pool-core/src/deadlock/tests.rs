@@ -1,4 +1,5 @@
-#[cfg(not(loom))]
+// Threads wait there for each other without end.
+#[cfg(not(any(loom, miri)))]
 mod late_note;
 #[cfg(not(loom))]
 mod leaving;
