@@ -110,8 +110,9 @@ pub trait DeadlockDetection: Send + Sync {
     }
 
     /// Whether a thread has called [`will_wake`](Self::will_wake) since the worker last fell
-    /// asleep. A guest asks that leaves. A call of `will_wake` is followed by a sequentially
-    /// consistent fence.
+    /// asleep. A guest that leaves asks this after a sequentially consistent fence, and wakes the
+    /// worker's own thread then. So `will_wake` executes such a fence after it has noted the call:
+    /// either the caller finds the worker's slot open, or the guest sees the note.
     #[inline]
     fn is_waking(&self, worker: WorkerIndex) -> bool {
         let _ = worker;
